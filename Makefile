@@ -31,7 +31,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab voila test soak check check-at-once tests pictures fix docs site gallery sandbox bench \
+.PHONY: help lab voila test soak check check-at-once tests pictures fix docs site gallery sandbox dist bench \
 	constraints clean
 
 help: ## Print this list
@@ -78,8 +78,9 @@ fix: $(READY) ## Fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY) ## Generate docs/reference.md
+docs: $(READY) ## Generate docs/reference.md and the maps in CONTRIBUTING.md
 	$(BIN)/python tools/write_reference.py
+	$(BIN)/python tools/write_maps.py
 
 site: $(VENV)/ready-soak ## Build the documentation site in build/site; notebooks are executed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -c docs -d build/site-cache \
@@ -91,6 +92,15 @@ gallery: $(VENV)/ready-soak ## Export the executed notebooks as HTML to build/ga
 
 sandbox: $(VENV)/ready-lab ## Run the sandbox on its own and print its URL
 	$(BIN)/python -m mediakit.sandbox $(SANDBOX_ARGS)
+
+# The packaging tests check what was built, instead of a build of their own.
+dist: $(VENV)/ready-soak ## Build sdist and wheel in dist, check them, run a job with the wheel
+	rm -rf dist
+	$(BIN)/uv build --quiet --no-create-gitignore
+	MAKEFLAGS= MEDIAKIT_SOAK=1 MEDIAKIT_DIST=$(CURDIR)/dist $(BIN)/python -m pytest \
+		-n 2 --dist loadgroup --timeout 900 tests/packaging/test_build.py \
+		tests/packaging/test_environments.py -k "not quick_tests and not an_extra"
+	@ls -l dist
 
 bench: $(READY) ## Run every benchmark
 	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done
@@ -137,6 +147,6 @@ $(PYTHON) -m venv build/constraints
 build/constraints/bin/pip install --quiet --upgrade pip
 build/constraints/bin/pip install --quiet $(2) '.[soak]' \
 	$$(sed -n '/^[a-z]/p' binder/requirements.txt)
-build/constraints/bin/pip freeze --exclude mediakit > $(1)
+build/constraints/bin/pip freeze --exclude jupyter-mediakit > $(1)
 rm -rf build/constraints
 endef

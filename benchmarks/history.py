@@ -14,6 +14,8 @@ Limits:
 
 - A claim: at most 3 times as long as in an empty history.
 - Opening: at most 0.2 s.
+- Opening, which looks at the version: at most 1.5 times as long as connecting the same
+  way and reading one row.
 
 Set `BENCHMARK_ROUNDS` for another number of rounds.
 """
@@ -33,6 +35,8 @@ from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
+from sqlalchemy import QueuePool, create_engine, event, select
+
 from mediakit.api_models import BillingState, JobStatus
 from mediakit.history import (
     BudgetLimit,
@@ -43,6 +47,7 @@ from mediakit.history import (
     Submission,
     importing,
 )
+from mediakit.history.tables import schema_version
 
 ROUNDS = int(os.environ.get("BENCHMARK_ROUNDS", "7"))
 JOBS = 100_000
@@ -51,6 +56,9 @@ MAX_CLAIM = 3.0
 """A claim in the long history as a multiple of one in an empty history."""
 
 MAX_OPEN_S = 0.2
+MAX_OPEN = 1.5
+"""Opening as a multiple of connecting and reading a row."""
+OPENS = 40
 PRICE_MICRO_USD = 340_000
 PLENTY_MICRO_USD = 10**12
 BUDGET = BudgetLimit("the project", PLENTY_MICRO_USD)
@@ -145,6 +153,22 @@ def open_and_close(place: Path) -> None:
     History(place).close()
 
 
+def connect_and_close(place: Path) -> None:
+    """Do what opening did before there were migrations, and nothing else."""
+    engine = create_engine(f"sqlite:///{place}", poolclass=QueuePool)
+    event.listen(engine, "connect", _prepare)
+    with engine.connect() as connection:
+        assert connection.dialect.has_table(connection, schema_version.name)
+        connection.execute(select(schema_version.c.version)).scalars().all()
+    engine.dispose()
+
+
+def _prepare(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
 def measure(folder: Path, rounds: dict[str, list[float]]) -> None:
     long, empty = folder / "long.db", folder / "empty.db"
     with History(long) as history:
@@ -153,6 +177,9 @@ def measure(folder: Path, rounds: dict[str, list[float]]) -> None:
     for _ in range(ROUNDS):
         rounds["open, empty"].append(1e3 * timed(lambda: open_and_close(empty)))
         rounds["open"].append(1e3 * timed(lambda: open_and_close(long)))
+    for _ in range(OPENS):
+        rounds["connect"].append(1e3 * timed(lambda: connect_and_close(long)))
+        rounds["open again"].append(1e3 * timed(lambda: open_and_close(long)))
     with History(long) as a, History(empty) as b:
         for history in (a, b):
             claims_us(history)
@@ -181,7 +208,8 @@ def ratios(rounds: dict[str, list[float]], ours: str, beside: str) -> list[float
 
 def main() -> int:
     """Measure in turn, print the table, and return the exit status."""
-    names = ("open, empty", "open", "claim, empty", "claim", "sum")
+    names: tuple[str, ...] = ("open, empty", "open", "connect", "open again")
+    names += ("claim, empty", "claim", "sum")
     rounds: dict[str, list[float]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory(prefix="mediakit-benchmark-") as folder:
         measure(Path(folder), rounds)
@@ -198,7 +226,13 @@ def main() -> int:
     print(line("opening, long history", rounds["open"], "ms", 1, limit))
     opens = ratios(rounds, "open", "open, empty")
     print(line("long / empty, opening", opens, "", 2))
+    again, connecting = rounds["open again"], rounds["connect"]
+    print(line("connecting and reading a row", connecting, "ms", 1))
+    migrating = statistics.median(again) / statistics.median(connecting)
+    limit = f"at most {MAX_OPEN}"
+    print(line("opening / connecting", [migrating], "", 2, limit))
     held = {
+        f"opening, {migrating:.2f} times a connection": migrating <= MAX_OPEN,
         f"a claim, {statistics.median(claims):.2f} times": statistics.median(claims)
         <= MAX_CLAIM,
         f"opening, {statistics.median(rounds['open']):.0f} ms": statistics.median(

@@ -65,7 +65,7 @@ def measure(lab: Lab) -> tuple[list[float], list[float]]:
     """Press keys; return the milliseconds to the price, and those in our handler."""
     lab.open(lab.server.add_notebook("keys.ipynb", [FORM, TAKEN]))
     lab.run_cell(0)
-    lab.see(0, "enough for")
+    lab.see(0, "Balance $")
     lab.page.evaluate(NOTE)
     handle = lab.cell(0).get_by_role("slider").first
     handle.focus()

@@ -270,7 +270,7 @@ async def run(sdk: str, base_url: str, folder: str) -> tuple[str, float]:
 
 def install() -> dict[str, str]:
     """Install the others as published; return all versions."""
-    ours = {"mediakit": version("mediakit")}
+    ours = {"mediakit": version("jupyter-mediakit")}
     if not PACKAGES:
         return ours
     python = PEERS / "bin" / "python"

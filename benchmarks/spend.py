@@ -21,7 +21,7 @@ import pandas as pd
 from mediakit.catalog import Catalog
 from mediakit.spend import daily_frame
 from mediakit.spend.columns import with_column
-from mediakit.spend.reports import kinds_of
+from mediakit.spend.function_names import kinds_of
 
 ROWS = 1_000_000
 ROUNDS = 5
@@ -58,14 +58,14 @@ def answer() -> Any:
 def ours(body: Any) -> pd.Series[int]:
     frame = daily_frame(body)
     with_column(frame, "kind", kinds_of(frame, Catalog.default()))
-    today = pd.Timestamp(FIRST + timedelta(days=DAYS), tz="UTC")
+    today = pd.Timestamp(FIRST + timedelta(days=DAYS))
     with_column(frame, "complete", frame["day"] < today)
     return frame.groupby(BY)["charge_micro_usd"].sum()
 
 
 def plain(body: Any) -> pd.Series[int]:
     frame = pd.DataFrame(body["rows"]).rename(columns={"date": "day"})
-    frame["day"] = pd.to_datetime(frame["day"], utc=True)
+    frame["day"] = pd.to_datetime(frame["day"])
     frame = frame.astype(dict.fromkeys(TEXTS, "str"))
     return frame.groupby(BY)["charge_micro_usd"].sum()
 

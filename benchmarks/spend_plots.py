@@ -35,7 +35,7 @@ DAYS, FUNCTIONS = 365, 12
 def daily(days_n: int) -> pd.DataFrame:
     """Return the daily frame of a number of days."""
     random = np.random.default_rng(1)
-    days = pd.date_range("2026-01-01", periods=days_n, tz="UTC").as_unit("us")
+    days = pd.date_range("2026-01-01", periods=days_n).as_unit("us")
     names = [f"sandbox/model-{n:02d}" for n in range(FUNCTIONS)]
     return pd.DataFrame(
         {

@@ -363,7 +363,9 @@ def run(direction: str, way: str, base_url: str, folder: Path) -> str:
     if direction == "down":
         assert outs[1].stat().st_size == files[1].stat().st_size
     is_library = package(way) not in ("http.client", "hashlib")
-    name = f"{package(way)} {version(package(way))}" if is_library else package(way)
+    name = package(way)
+    if is_library:
+        name += f" {version('jupyter-mediakit' if name == OURS else name)}"
     label = f"{name}{way.removeprefix(package(way))}"
     return json.dumps({"label": label, "took_s": took_s, "memory_mib": memory_mib})
 

@@ -27,7 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mediakit.client.polling import JITTER, LONGEST_GAP_S, READS_PER_S, ReadLimiter
+from mediakit.client.polling import JITTER, MAX_INTERVAL_S, READS_PER_S, ReadLimiter
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)
@@ -83,8 +83,8 @@ def ends_seen(found: dict[str, Any]) -> list[tuple[float, float]]:
         end_s = found["ends"][job_id]
         before_s, after_s = next((a, b) for a, b in pairwise(times) if b >= end_s)
         others = JOBS - bisect.bisect_left(last_s, before_s)
-        round_s = others * ReadLimiter().gap_s
-        gap_s = max(LONGEST_GAP_S * (1 + JITTER), round_s)
+        round_s = others * ReadLimiter().interval_s
+        gap_s = max(MAX_INTERVAL_S * (1 + JITTER), round_s)
         seen.append((after_s - end_s, (after_s - before_s) / gap_s))
     return seen
 

@@ -15,6 +15,7 @@ from mediakit.sandbox.jobs import renderer
 from mediakit.sandbox.jobs.renderer import POOL
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.new_history import with_history
+from tests.support.priced_service import PricedService
 from tests.support.soak import IS_SOAK, trials
 
 # A machine that is shared may be slow: time is measured in benchmarks/, never here.
@@ -69,6 +70,11 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if IS_SOAK or collection_path.suffix != ".py":
         return None
     return "\npytestmark = pytest.mark.soak\n" in collection_path.read_text() or None
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name long bytes by their length: each test process makes packed ones anew."""
+    return f"{len(val)}-bytes" if isinstance(val, bytes) and len(val) > 40 else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -132,6 +138,14 @@ def own_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
     service = mediakit_sandbox.base_url, mediakit_sandbox.api_key
     with Client(*service, catalog=Catalog.default()) as client:
         yield client
+
+
+@pytest.fixture
+def priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PricedService]:
+    """Give a service in memory whose prices change, and close its clients."""
+    service = PricedService(tmp_path, monkeypatch)
+    yield service
+    service.close()
 
 
 @pytest.fixture

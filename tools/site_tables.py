@@ -25,6 +25,7 @@ HELD = {
     "mediakit_sweeps": "The sweeps that were run, with the code of their plans.",
     "mediakit_sweep_cells": "The requests of each sweep, and their place in its grid.",
     "mediakit_scores": "What scorers and judges said, by the hash of what they saw.",
+    "mediakit_job_scores": "Which jobs each score is of, and what a judge cost.",
     "mediakit_hashes": "The content hash of each job's output.",
     "mediakit_origins": "Which form of which notebook asked for a request.",
     "mediakit_drafts": "What forms held last, including values that were not sent.",

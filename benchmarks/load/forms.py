@@ -101,12 +101,14 @@ def timed(build: Build) -> tuple[float, int]:
 def main() -> None:
     comm.create_comm = PackingComm
     order = json.load(sys.stdin)
-    form = BUILDERS[order["builder"]](order)
+    builder = order["builder"]
+    form = BUILDERS[builder](order)
     builds = {"plain": lambda: plain_rows(order["fields"]), "form": form}
     for build in builds.values():
         timed(build)
     rounds = [{n: timed(b) for n, b in builds.items()} for _ in range(order["rounds"])]
-    print(json.dumps({"version": metadata.version(order["builder"]), "rounds": rounds}))
+    distribution = {"mediakit": "jupyter-mediakit"}.get(builder, builder)
+    print(json.dumps({"version": metadata.version(distribution), "rounds": rounds}))
 
 
 if __name__ == "__main__":

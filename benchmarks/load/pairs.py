@@ -34,6 +34,9 @@ Pair = Callable[[int], object]
 AsyncPair = Callable[[int], Awaitable[object]]
 Settings = dict[str, Any]
 
+# What is not installed under the name that it is imported by.
+DISTRIBUTIONS = {"mediakit": "jupyter-mediakit"}
+
 # The raw httpx clients keep enough connections for 50 concurrent requests. The SDKs and
 # mediakit run with their defaults.
 
@@ -258,7 +261,8 @@ def warm_up(at_once: int) -> int:
 
 def finish(settings: Settings, report: dict[str, object]) -> None:
     """Write the report and exit at once, without closing the client."""
-    print(json.dumps({**report, "version": version(settings["client"])}), flush=True)
+    distribution = DISTRIBUTIONS.get(settings["client"], settings["client"])
+    print(json.dumps({**report, "version": version(distribution)}), flush=True)
     os._exit(0)
 
 

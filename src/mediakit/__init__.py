@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mediakit.errors import JobFailedError as JobFailedError
     from mediakit.errors import MediakitError as MediakitError
     from mediakit.errors import NotFoundError as NotFoundError
+    from mediakit.errors import PriceError as PriceError
     from mediakit.errors import RateLimitError as RateLimitError
     from mediakit.errors import ServiceError as ServiceError
     from mediakit.errors import SignatureError as SignatureError
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mediakit.money import format_usd as format_usd
     from mediakit.money import parse_usd as parse_usd
     from mediakit.notebook import allow_nested_loops as allow_nested_loops
+    from mediakit.sweep.comparison import compare as compare
     from mediakit.sweep.outcomes import concat as concat
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
@@ -63,11 +65,13 @@ _HOMES = {
     "MediakitError": "errors",
     "MicroUSD": "money",
     "NotFoundError": "errors",
+    "PriceError": "errors",
     "RateLimitError": "errors",
     "ServiceError": "errors",
     "SignatureError": "errors",
     "WaitTimeoutError": "errors",
     "allow_nested_loops": "notebook",
+    "compare": "sweep.comparison",
     "concat": "sweep.outcomes",
     "connect": "entry_points",
     "doctor": "diagnosis",
@@ -87,7 +91,9 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("mediakit")
+        from mediakit.extras import DISTRIBUTION
+
+        return version(DISTRIBUTION)
     if name == _WEBHOOKS:
         return import_module(f"{__name__}.{_WEBHOOKS}")
     if name not in _HOMES:

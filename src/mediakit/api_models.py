@@ -20,8 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from mediakit.money import MicroUSD, format_usd
-from mediakit.safe_text import quoted, with_shown_urls
+from mediakit.money import LARGEST_MICRO_USD, MicroUSD, format_usd
+from mediakit.safe_text import quoted, shown, with_shown_urls
+from mediakit.web_urls import is_http, without_white_space
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Longer than any server accepts, and repeated in each card that shows the file.
@@ -136,7 +137,9 @@ class JobError(Record):
 class MediaFile(Record):
     """One output file of a job."""
 
-    url: Annotated[str, Field(max_length=LONGEST_URL)]
+    url: Annotated[
+        str, Field(max_length=LONGEST_URL), AfterValidator(without_white_space)
+    ]
     content_type: str | None = None
 
 
@@ -178,7 +181,7 @@ class BillingState(StrEnum):
 
 # The largest integer that every program reads exactly: beyond it JSON numbers are
 # rounded, and a sum of few such amounts would not fit a column of the history.
-LARGEST_CHARGE_MICRO_USD = 2**53
+LARGEST_CHARGE_MICRO_USD = LARGEST_MICRO_USD
 
 
 def _whole_number(value: object) -> object:
@@ -191,7 +194,7 @@ def _whole_number(value: object) -> object:
 _WholeNumber = Annotated[int, Field(strict=True), BeforeValidator(_whole_number)]
 
 
-class Billing(Record):
+class JobBilling(Record):
     """The charge of a job (spec 2.2).
 
     `state` is None if it is none of those that are specified. What cannot be read never
@@ -205,7 +208,7 @@ class Billing(Record):
     @model_validator(mode="before")
     @classmethod
     def _parse_leniently(cls, raw: Any) -> Any:
-        if raw is None or isinstance(raw, Billing):
+        if raw is None or isinstance(raw, JobBilling):
             return raw
         fields = raw if isinstance(raw, dict) else {}
         state = _billing_state(fields)
@@ -236,21 +239,44 @@ def _is_charge(amount: object) -> bool:
     return type(amount) is int and 0 <= amount <= LARGEST_CHARGE_MICRO_USD
 
 
-class Job(Record):
+def _has_file(raw: dict[str, Any]) -> bool:
+    try:
+        file = Output.model_validate(raw.get("output")).file
+    except ValidationError:
+        return False
+    return file is not None and is_http(file.url)
+
+
+def _is_settled(raw: dict[str, Any]) -> bool:
+    try:
+        billing = JobBilling.model_validate(raw.get("billing"))
+    except ValidationError:
+        return False
+    is_charge = billing.charge_micro_usd is not None
+    return is_charge and billing.state is BillingState.SETTLED
+
+
+def _as_error(value: object) -> object:
+    """Return an error whose message is all that there is as a record."""
+    return {"message": value} if isinstance(value, str) and value else value
+
+
+class JobRecord(Record):
     """A job as the service reports it (spec 2.1).
 
-    An unknown status counts as running; `unknown_status` is then its name. Only `id`
-    and `status` must be readable: any other field that cannot be parsed is None here,
-    and its original value is in `unreadable`.
+    An unknown status counts as running; `unknown_status` is then its name. With an
+    output, it counts as completed, and with a settled charge alone, as failed. Only
+    `id` and `status` must be readable: any other field that cannot be parsed is None
+    here, and its original value is in `unreadable`.
     """
 
     id: str
     status: JobStatus
     unknown_status: str | None = None
     output: Output | None = None
-    error: JobError | None = None
+    error: Annotated[JobError | None, BeforeValidator(_as_error)] = None
     usage: dict[str, Any] | None = None
-    billing: Billing | None = None
+    billing: JobBilling | None = None
     deleted_at: UTCInstant | None = None
     model_id: str | None = None
     runtime_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -270,10 +296,19 @@ class Job(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _treat_unknown_status_as_running(cls, raw: Any) -> Any:
+    def _read_unknown_status(cls, raw: Any) -> Any:
         status = raw.get("status") if isinstance(raw, dict) else None
         if not status or not isinstance(status, str) or status in _STATUSES:
             return raw
+        if status.lower() in _STATUSES:
+            return {**raw, "status": status.lower()}
+        if _has_file(raw):
+            return {**raw, "status": JobStatus.COMPLETED}
+        if _is_settled(raw):
+            # Both are there once a job has ended (spec 2.1), and it has no output.
+            text = f"The job has ended with the status {shown(status)}."
+            error = raw.get("error") or {"code": "provider_error", "message": text}
+            return {**raw, "status": JobStatus.FAILED, "error": error}
         return {**raw, "status": JobStatus.RUNNING, "unknown_status": status}
 
     @property
@@ -283,7 +318,7 @@ class Job(Record):
             return False
         if self.output is None:
             return "output" in self.unreadable
-        return self.output.file is None
+        return self.output.file is None or not is_http(self.output.file.url)
 
     def with_file(self, url: str) -> Self:
         """Return this job with an output file at a URL."""
@@ -340,18 +375,36 @@ class Balance(Record):
     """The funds that can be spent (spec 2.4)."""
 
     balance_micro_usd: _WholeNumber
+    """0 if the service names only the rest of an invoice cycle."""
     postpaid: Postpaid | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_prepaid_funds(cls, fields: object) -> object:
+        if isinstance(fields, dict) and fields.get("balance_micro_usd") is None:
+            cycle = fields.get("postpaid")
+            for name in ("cycle", "remaining_micro_usd"):
+                cycle = cycle.get(name) if isinstance(cycle, dict) else None
+            if cycle is not None:
+                return {**fields, "balance_micro_usd": 0}
+        return fields
 
     @property
     def spendable_micro_usd(self) -> MicroUSD:
-        """Return what is left of an active cycle, else the balance (spec 2.4, 8)."""
+        """Return what is left of an active cycle, else the balance (spec 2.4, 8).
+
+        The specification does not show how an inactive cycle says so: one with nothing
+        left beside a balance counts as inactive. The service decides on each submission
+        and charges nothing for one that it rejects.
+        """
         of_cycle = self._cycle_micro_usd
         return MicroUSD(self.balance_micro_usd if of_cycle is None else of_cycle)
 
     @property
     def _cycle_micro_usd(self) -> int | None:
         cycle = self.postpaid.cycle if self.postpaid else None
-        return None if cycle is None else cycle.remaining_micro_usd
+        remaining = None if cycle is None else cycle.remaining_micro_usd
+        return None if remaining == 0 and self.balance_micro_usd > 0 else remaining
 
     def __str__(self) -> str:
         of = "" if self._cycle_micro_usd is None else " left of the invoice cycle"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
+from functools import partial, wraps
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -15,22 +16,20 @@ from anyio import to_thread
 from mediakit.api_models import Balance
 from mediakit.backend import Settings, find_backend, refuse_no_catalog
 from mediakit.catalog import Catalog
-from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
-from mediakit.client.account import AsyncDeliveries
-from mediakit.client.async_job import check_timeout
+from mediakit.client import AnyBudget, AsyncJob, BudgetState
+from mediakit.client.async_job import read_timeout
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.budgets import budget_name, budget_of
 from mediakit.client.components import Components
-from mediakit.client.functions import Functions
+from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.io_thread import closed, io_thread, networked
 from mediakit.client.jobs import Handled
 from mediakit.client.preparing import Seconds
-from mediakit.client.progress import Transfer
-from mediakit.client.service import Backend
-from mediakit.client.submissions import Take, check_take
+from mediakit.client.submissions import Take, read_take
+from mediakit.client_facts import ClientFacts
 from mediakit.clock import Clock
-from mediakit.estimates import Estimate
+from mediakit.estimates import Estimate, Price, price_limit
 from mediakit.forks import cached_property
 from mediakit.history import History
 from mediakit.job import show_wait
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mediakit.client.sample_history import SeededPast
-    from mediakit.widgets.dashboard import AsyncSpend
-    from mediakit.widgets.sweeps import AsyncShownPlan, AsyncShownResults
+    from mediakit.spend import AsyncSpend
+    from mediakit.sweep import AsyncPlan, AsyncResults
 
 log = logging.getLogger("mediakit.client")
 
@@ -63,57 +62,6 @@ def opened(
         return await method(self, *args, **kwargs)
 
     return when_open
-
-
-class ClientFacts:
-    """What a client has and tells, awaited or blocking."""
-
-    @property
-    def components(self) -> Components:
-        """Return what the client works with."""
-        raise NotImplementedError
-
-    @property
-    def backend(self) -> Backend:
-        """Return the service with its functions."""
-        return self.components.backend
-
-    @property
-    def service(self) -> Service:
-        """Return the service that this client talks to."""
-        return self.backend.service
-
-    @property
-    def catalog(self) -> Catalog:
-        """Return the functions of the service."""
-        return self.backend.catalog
-
-    @cached_property
-    def functions(self) -> Functions:
-        """Return the functions as attributes, with their fields as arguments."""
-        return Functions(self, self.catalog)
-
-    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each job that has settled.
-
-        Args:
-            listener: The function; it must not block.
-
-        Returns:
-            A function that unsubscribes it.
-        """
-        return self.components.jobs.settled.subscribe(listener)
-
-    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each step of each transfer.
-
-        Args:
-            listener: The function; it must not block.
-
-        Returns:
-            A function that unsubscribes it.
-        """
-        return self.components.progress.subscribe(listener)
 
 
 class AsyncClient(ClientFacts, ProcessBound):
@@ -254,7 +202,7 @@ class AsyncClient(ClientFacts, ProcessBound):
     @cached_property
     def spend(self) -> AsyncSpend:
         """Return the reports of what was spent (spec 4.19)."""
-        from mediakit.widgets.dashboard import AsyncSpend
+        from mediakit.spend import AsyncSpend
 
         components = self.components
         return AsyncSpend(
@@ -327,6 +275,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
         seconds: Seconds | None = None,
+        max_price: Price | None = None,
         **fields: object,
     ) -> AsyncJob:
         """Submit a job; the same call returns its existing job.
@@ -340,12 +289,15 @@ class AsyncClient(ClientFacts, ProcessBound):
             webhook_url: Where the service posts the job's end (spec 6.2).
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
+            max_price: The price that you have seen, as an amount or an estimate; a new
+                request that costs more is not sent. None for any.
             fields: The request's fields; local files are uploaded, and a job is
                 replaced by its output. Both are recognised again; a presigned URL
                 makes a new request each time.
 
         Raises:
             InputError: A field or a file is invalid; nothing was sent.
+            PriceError: It costs more than `max_price`; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: It may cost more than is left of the client's budget; nothing
                 was sent.
@@ -354,13 +306,19 @@ class AsyncClient(ClientFacts, ProcessBound):
             RateLimitError: The service asks to wait longer than this call waits.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        check_take(take)
+        take = read_take(take)
+        price = price_limit(max_price)
         request = await self.components.prepared(
-            function, seconds=seconds, webhook_url=webhook_url, extra=extra, **fields
+            function,
+            seconds=seconds,
+            webhook_url=webhook_url,
+            extra=extra,
+            max_price=price,
+            **fields,
         )
         for line in request.warnings:
             log.info(line)
-        return await self.components.submit_prepared(request, take)
+        return await self.components.submit_prepared(request, take, price=price)
 
     @opened
     async def run(
@@ -372,6 +330,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
         seconds: Seconds | None = None,
+        max_price: Price | None = None,
         timeout_s: float | None = None,
         **fields: object,
     ) -> AsyncJob:
@@ -383,6 +342,8 @@ class AsyncClient(ClientFacts, ProcessBound):
             webhook_url: Where the service posts the job's end (spec 6.2).
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
+            max_price: The price that you have seen, as an amount or an estimate; a new
+                request that costs more is not sent. None for any.
             timeout_s: Seconds to wait; None waits without a limit.
             fields: The request's fields, as in `submit`.
 
@@ -391,13 +352,14 @@ class AsyncClient(ClientFacts, ProcessBound):
             WaitTimeoutError: The time is over; the job continues.
             MediakitError: `submit` raised it; nothing is waited for.
         """
-        check_timeout(timeout_s)
+        timeout_s = read_timeout(timeout_s)
         job = await self.submit(
             function,
             take=take,
             webhook_url=webhook_url,
             extra=extra,
             seconds=seconds,
+            max_price=max_price,
             **fields,
         )
         return await job.wait(timeout_s)
@@ -454,12 +416,16 @@ class AsyncClient(ClientFacts, ProcessBound):
         return await self.components.jobs.handle(event)
 
     @opened
-    async def upload(self, path: str | Path, /, *, field: str = "file") -> str:
+    async def upload(
+        self, path: str | PathLike[str], /, *, field: str = "file", again: bool = False
+    ) -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2).
 
         Args:
             path: An image, a video or an audio file.
             field: Its name in errors.
+            again: Upload it even if it was uploaded before, such as when the storage
+                has lost it.
 
         Returns:
             The permanent URL to use as an input.
@@ -468,7 +434,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             InputError: There is no such file, or it is not a readable medium.
             ServiceError: The upload failed.
         """
-        return await self.components.uploads.upload(path, field)
+        return await self.components.uploads.upload(path, field, again=again)
 
     # -- sweeps and the sandbox ---------------------------------------------------
 
@@ -480,24 +446,31 @@ class AsyncClient(ClientFacts, ProcessBound):
         *,
         zip: object = None,
         rows: object = None,
+        labels: object = None,
         sample: int | tuple[int, int] | None = None,
         takes: int = 1,
+        shuffle: int | None = None,
         **axes: object,
-    ) -> AsyncShownPlan:
+    ) -> AsyncPlan:
         """Plan a grid of requests, priced before anything is sent.
 
         A list is an axis, everything else is fixed. A text may have slots, such as
         `prompt="a {animal} over {place}"` with `animal=[...]`; doubled braces
-        mean braces. A field that takes a list varies over a list of lists. Where a
-        function has a seed, all cells of a take share one.
+        mean braces. Texts may have names, `prompt={"v1": "...", "v2": "..."}`, which
+        the frames show in their place. A field that takes a list varies over a list of
+        lists. Where a function has a seed, all cells of a take share one.
 
         Args:
             function: A kind or a path.
             zip: Axes that vary together: their names, or the lists by name.
             rows: A frame whose rows are values that go together.
+            labels: Columns of `rows` that are carried into the frames and never sent,
+                such as `["id"]`.
             sample: How many points of the grid to choose at random, or this number
                 and a seed, such as (20, 7).
             takes: How many draws of each point.
+            shuffle: A seed that shuffles the order in which the shots or other values
+                of the longest axis are sent, for a budget below the full price.
             axes: Fields and slots. Files and jobs are media, as in `submit`.
 
         Returns:
@@ -507,17 +480,18 @@ class AsyncClient(ClientFacts, ProcessBound):
         Raises:
             InputError: An argument is not acceptable, or no cell can be sent.
         """
-        from mediakit.sweep import plan_of
-        from mediakit.widgets.sweeps import AsyncShownPlan
+        from mediakit.sweep import AsyncPlan, plan_of
 
         return await plan_of(
             self,
-            AsyncShownPlan,
+            AsyncPlan,
             function,
             zip=zip,
             rows=rows,
+            labels=labels,
             sample=sample,
             takes=takes,
+            shuffle=shuffle,
             **axes,
         )
 
@@ -530,15 +504,18 @@ class AsyncClient(ClientFacts, ProcessBound):
             that all cells share, with its slots; <NA> if it varies) (str), `cells`,
             `completed` and `kept` (int64, without repairs), `rating` (float64, the
             mean), `charge_micro_usd` (int64) and `charge_usd` (float64) of the jobs
-            that the sweep submitted, `begun_at` and `ended_at` (UTC).
+            that the sweep submitted, `begun_at` and `ended_at` (UTC); then the mean of
+            each score (float64), and `judge_cost_micro_usd` (Int64, <NA> is unknown),
+            if a judge said what it charged.
         """
         from mediakit.history.sweeps import sweeps_frame
 
-        account_history = self.components.account_history
-        return await account_history.ask(sweeps_frame, **account_history.owner)
+        owner = self.components.account_history.owner
+        read = partial(sweeps_frame, self.components.store, **owner)
+        return await to_thread.run_sync(read)
 
     @opened
-    async def sweep_results(self, sweep: str, /) -> AsyncShownResults:
+    async def sweep_results(self, sweep: str, /) -> AsyncResults:
         """Return the results of a sweep that was run, also by another process.
 
         They come from the history alone: nothing is sent, and no file is read. Cells
@@ -551,10 +528,9 @@ class AsyncClient(ClientFacts, ProcessBound):
         Raises:
             NotFoundError: The history has no such sweep.
         """
-        from mediakit.sweep import past_plan
-        from mediakit.widgets.sweeps import AsyncShownPlan, AsyncShownResults
+        from mediakit.sweep import AsyncPlan, AsyncResults, past_plan
 
-        return AsyncShownResults(await past_plan(self, sweep, AsyncShownPlan), self)
+        return AsyncResults(await past_plan(self, sweep, AsyncPlan), self)
 
     @opened
     async def seed_past(

@@ -1,4 +1,4 @@
-"""Where a client connects: its settings, and the service that they name."""
+"""Connection settings, and the service that they name."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
-from mediakit.client.answers import Answer, NoAnswerError
+from mediakit.client.answers import HttpResponse, NoAnswerError
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
 from mediakit.client.io_thread import io_thread
 from mediakit.client.service import Backend, checked_key, normal_url
 from mediakit.errors import InputError, ServiceError
+from mediakit.extras import install_command
+from mediakit.private_folders import data_folder
 from mediakit.rules import all_of
 
 STATUS_TIMEOUT_S = 10.0
@@ -54,11 +55,7 @@ class Settings(ProcessBound):
         _refuse_half_a_service(base_url, api_key)
         _refuse_no_place("home", home)
         _refuse_no_place("history", history)
-        home = Path(
-            home
-            or os.environ.get("MEDIAKIT_HOME")
-            or platformdirs.user_data_dir("mediakit")
-        ).expanduser()
+        home = data_folder(home)
         history = history or os.environ.get("MEDIAKIT_HISTORY")
         history = history or home / "history.sqlite3"
         bindings = Bindings.read(Path.cwd(), own_rates=own_rates)
@@ -106,17 +103,18 @@ def find_backend(
     service = Service(settings.base_url, settings.api_key)
     is_sandbox = _is_sandbox(service, transport)
     if catalog is not None:
-        return Backend(service, catalog, is_sandbox)
+        return Backend(service, catalog, is_sandbox, settings.bindings.reports)
     if is_sandbox:
         # The sandbox describes itself; a file may describe the hosted service.
         described = _described(service.base_url, transport)
-        return Backend(service, settings.bindings.priced(described), is_sandbox)
+        priced = settings.bindings.priced(described)
+        return Backend(service, priced, is_sandbox, settings.bindings.reports)
     bindings = settings.bindings
     if transport is not None and str(bindings.openapi).startswith("http"):
         bindings = replace(
             bindings, openapi=_document(f"{bindings.openapi}", transport)
         )
-    return Backend(service, bindings.catalog(), is_sandbox)
+    return Backend(service, bindings.catalog(), is_sandbox, bindings.reports)
 
 
 def refuse_no_catalog(value: object) -> None:
@@ -131,9 +129,9 @@ def _embedded(settings: Settings, catalog: Catalog | None) -> Backend:
         from mediakit.sandbox.server.running import start_embedded
     except ModuleNotFoundError as error:
         raise ServiceError(
-            f"The sandbox needs {error.name}, which is not installed: install "
-            "mediakit[sandbox], or set MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY to use "
-            "the hosted service."
+            f"The sandbox needs {error.name}, which is not installed. Install it: "
+            f"{install_command('sandbox')}. Or set MEDIAKIT_BASE_URL and "
+            "MEDIAKIT_API_KEY to use the hosted service."
         ) from None
     wanted = catalog
     if wanted is None:
@@ -178,12 +176,12 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
     try:
         answer = _read(url, transport)
     except NoAnswerError as error:
-        got = f"{url} ({error.reason})"
-        raise InputError("openapi", got=got, accepted="a URL that answers") from None
+        text = f"{url} ({error.reason})"
+        raise InputError("openapi", got=text, accepted="a URL that answers") from None
     if answer.status != 200 or not answer.fields:
-        got = f"{url}, which answers {answer.status} without a JSON object"
+        text = f"{url}, which answers {answer.status} without a JSON object"
         raise InputError(
-            "openapi", got=got, accepted="a document that is served without a key"
+            "openapi", got=text, accepted="a document that is served without a key"
         )
     return dict(answer.fields)
 
@@ -216,11 +214,11 @@ def _read(
     *,
     timeout_s: float = TIMEOUT_S,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
+) -> HttpResponse:
     """GET a URL."""
     borrowed = None if transport is None else UnclosedTransport(transport)
 
-    async def read() -> Answer:
+    async def read() -> HttpResponse:
         http = HttpClient(borrowed, timeout_s)
         try:
             return await http.send("GET", url, headers=headers or {})

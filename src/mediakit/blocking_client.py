@@ -7,31 +7,34 @@ from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain, repeat
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from mediakit.async_client import AsyncClient, ClientFacts
+from mediakit.async_client import AsyncClient
 from mediakit.client import AsyncJob
-from mediakit.client.account import Deliveries
-from mediakit.client.async_job import check_timeout
+from mediakit.client.async_job import read_timeout
 from mediakit.client.blocking import Blocking, ProcessBound, blocking, explained_by
 from mediakit.client.components import Components
+from mediakit.client.deliveries import Deliveries
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import io_thread
 from mediakit.client.listeners import Listeners
 from mediakit.client.preparing import ValidatedRequest
-from mediakit.client.submissions import Take, check_take
-from mediakit.errors import JobFailedError
+from mediakit.client.submissions import Take, read_take
+from mediakit.client_facts import ClientFacts
+from mediakit.errors import JobFailedError, WaitInterrupted
+from mediakit.estimates import Estimate, Price, price_limit
 from mediakit.forks import cached_property
 from mediakit.job import Job
 from mediakit.notebook import in_notebook
 
 if TYPE_CHECKING:
-    from mediakit.widgets.dashboard import Spend
+    from mediakit.spend import Spend
+    from mediakit.sweep import Plan, Results
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
-    from mediakit.widgets.sweeps import ShownPlan, ShownResults
 
 log = logging.getLogger("mediakit.client")
 
@@ -114,7 +117,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
     @cached_property
     def spend(self) -> Spend:
         """Return the reports of what was spent (spec 4.19)."""
-        from mediakit.widgets.dashboard import Spend
+        from mediakit.spend import Spend
 
         return Spend(self.core.spend)
 
@@ -130,14 +133,23 @@ class Client(ClientFacts, Blocking, ProcessBound):
     seed_past = blocking(AsyncClient.seed_past)
 
     @explained_by(AsyncClient.submit)
-    def submit(self, function: str, /, *, take: Take = 1, **asked: Any) -> Job:
+    def submit(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        max_price: Price | None = None,
+        **asked: Any,
+    ) -> Job:
         """Submit a job; the same call returns its existing job."""
-        check_take(take)
-        prepare = partial(self.components.prepared, function, **asked)
+        take = read_take(take)
+        price = price_limit(max_price)
+        prepare = partial(self.components.prepared, function, max_price=price, **asked)
         request = self._explained(prepare, self.components.delays.files_text)
         for line in request.warnings:
             self._say(line)
-        job = self._sent(request, take)
+        job = self._sent(request, take, price)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -149,11 +161,11 @@ class Client(ClientFacts, Blocking, ProcessBound):
         self, function: str, /, *, timeout_s: float | None = None, **asked: Any
     ) -> Job:
         """Submit a job and wait until it completes."""
-        check_timeout(timeout_s)
+        timeout_s = read_timeout(timeout_s)
         return self.submit(function, **asked).wait(timeout_s)
 
     @explained_by(AsyncClient.upload)
-    def upload(self, path: str | Path, /, **options: Any) -> str:
+    def upload(self, path: str | PathLike[str], /, **options: Any) -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
         upload = partial(self.core.upload, path, **options)
         return self._explained(upload, self.components.delays.files_text)
@@ -162,15 +174,18 @@ class Client(ClientFacts, Blocking, ProcessBound):
         """Return the blocking interface to a job."""
         return Job(job, self)
 
-    def _sent(self, request: ValidatedRequest, take: Take) -> Job:
+    def _sent(
+        self, request: ValidatedRequest, take: Take, price: Estimate | None
+    ) -> Job:
         """Submit a request; an interrupt does not stop what is being sent."""
-        sending = self.io.post(self.components.submit_prepared, request, take)
+        submit = partial(self.components.submit_prepared, price=price)
+        sending = self.io.post(submit, request, take)
         try:
             text = self.components.delays.submit_text
             return self.owned(self._result(sending, text, [SILENT_S]))
         except KeyboardInterrupt:
             sending.add_done_callback(_log_failure)
-            raise KeyboardInterrupt(
+            raise WaitInterrupted(
                 "stopped waiting; the request is still sent, once, and its job "
                 "continues: client.history.frame() shows it"
                 + ("" if take == "next" else ", and the same call finds it")
@@ -231,25 +246,21 @@ class Client(ClientFacts, Blocking, ProcessBound):
     # -- sweeps and widgets -------------------------------------------------------
 
     @explained_by(AsyncClient.sweep)
-    def sweep(self, function: str, /, **asked: Any) -> ShownPlan:
+    def sweep(self, function: str, /, **asked: Any) -> Plan:
         """Plan a grid of requests, priced before anything is sent."""
-        from mediakit.sweep import plan_of
-        from mediakit.widgets.sweeps import ShownPlan
+        from mediakit.sweep import Plan, plan_of
 
-        return self.io.call(
-            plan_of, self.core, partial(ShownPlan, self), function, **asked
-        )
+        return self.io.call(plan_of, self.core, partial(Plan, self), function, **asked)
 
     sweeps = blocking(AsyncClient.sweeps)
 
     @explained_by(AsyncClient.sweep_results)
-    def sweep_results(self, sweep: str, /) -> ShownResults:
+    def sweep_results(self, sweep: str, /) -> Results:
         """Return the results of a sweep that was run, also by another process."""
-        from mediakit.sweep import past_plan
-        from mediakit.widgets.sweeps import ShownPlan, ShownResults
+        from mediakit.sweep import Plan, Results, past_plan
 
-        plan = self.io.call(past_plan, self.core, sweep, partial(ShownPlan, self))
-        return ShownResults(plan, self.core, owned=self.owned)
+        plan = self.io.call(past_plan, self.core, sweep, partial(Plan, self))
+        return Results(plan, self.core, owned=self.owned)
 
     def form(
         self,
@@ -257,6 +268,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
         /,
         *,
         like: Job | str | None = None,
+        from_file: str | PathLike[str] | None = None,
         name: str = "",
         fresh: bool = False,
         **values: object,
@@ -277,6 +289,10 @@ class Client(ClientFacts, Blocking, ProcessBound):
             like: Begin with the values of an earlier request: "last" for the last one
                 of this function, or a job, or its id. A form that is on the page
                 already, or was there before a restart, keeps what it holds.
+            from_file: Begin with the request in a file that mediakit saved, or in the
+                JSON file next to it, for the function that it names. Of a file that
+                another history made, media are left out: its addresses may be
+                anybody's, and nothing is fetched from them.
             name: Tells forms of one function apart where a cell makes several, or where
                 the notebook does not tell its cells apart.
             fresh: Begin empty, without what the form held and without its jobs, which
@@ -286,12 +302,16 @@ class Client(ClientFacts, Blocking, ProcessBound):
 
         Raises:
             InputError: The function is unknown; the nearest names are in the message.
+                Or the file has no request, or that of another function.
             NotFoundError: The earlier request is not in this history.
         """
         from mediakit.widgets.form.controller import Form, is_open
-        from mediakit.widgets.form.form_values import recalled
+        from mediakit.widgets.form.form_values import recalled, recalled_from_file
         from mediakit.widgets.toolkit.cell_outputs import current_cell
 
+        if from_file is not None:
+            function, recipe = recalled_from_file(self, function, Path(from_file))
+            values = recipe | values
         found, cell = self.catalog.function(function), current_cell()
         continues = not fresh and is_open(self, found, cell, name)
         if like is not None and not continues:

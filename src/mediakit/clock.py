@@ -1,10 +1,25 @@
-"""Time as a dependency, so that tests need not wait."""
+"""Time as a dependency, so that tests need not wait, and instants as whole numbers."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import anyio
+
+US_PER_S = 1_000_000
+MS_PER_S = 1_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_us(instant: datetime) -> int:
+    """Return an instant with a time zone as whole microseconds since 1970."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def to_instant(us: int) -> datetime:
+    """Return microseconds since 1970 as an instant in UTC."""
+    return _EPOCH + us * _MICROSECOND
 
 
 class Clock(Protocol):

@@ -30,15 +30,15 @@ _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*[rRuU]?\Z")
 
 
-class Offer(NamedTuple):
-    """Completions for the text before the cursor."""
+class Completions(NamedTuple):
+    """The completions of the text before the cursor."""
 
     typed: str
     texts: tuple[str, ...]
     kind: str
 
     @classmethod
-    def of(cls, typed: str, texts: Iterable[str], kind: str) -> Offer:
+    def of(cls, typed: str, texts: Iterable[str], kind: str) -> Completions:
         """Return the texts that start with what is typed."""
         return cls(typed, tuple(t for t in texts if t.startswith(typed)), kind)
 
@@ -59,10 +59,10 @@ def call_at(code: str) -> Call | None:
     code = code[-LOOKED_BACK:]
     opened: list[int] = []
     at, text_from = 0, None
-    while found := _TOKEN.search(code, at):
-        mark, at = found[0], found.end()
+    while match := _TOKEN.search(code, at):
+        mark, at = match[0], match.end()
         if mark in "([{":
-            opened.append(found.start())
+            opened.append(match.start())
         elif mark in ")]}":
             del opened[-1:]
         elif mark[0] == "#":
@@ -71,7 +71,7 @@ def call_at(code: str) -> Call | None:
         elif end := _TEXT_END[mark].match(code, at):
             at = end.end()
         else:
-            text_from = found.start()
+            text_from = match.start()
             break
     if not opened or code[opened[-1]] != "(":
         return None
@@ -80,7 +80,7 @@ def call_at(code: str) -> Call | None:
     return Call(code[:start], code[start + 1 : text_from], text)
 
 
-def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
+def offer_at(code: str, names: Mapping[str, object]) -> Completions | None:
     """Return the completions at the end of the code; None outside a client's calls."""
     call = call_at(code)
     callee = _CALLEE.search(call.callee) if call else None
@@ -105,35 +105,35 @@ def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
     return _offered(call, function)
 
 
-def _offered(call: Call, function: Function) -> Offer | None:
+def _offered(call: Call, function: Function) -> Completions | None:
     if call.text is not None:
         keyword = _KEYWORD.search(call.arguments)
         spec = function.fields.get(keyword[1]) if keyword else None
         offer = None if spec is None else choices_offer(call.text, spec)
         return offer if offer and offer.texts else None
     typed = _NAME.search(call.arguments)
-    before = call.arguments[: typed.start()] if typed else call.arguments
-    if not before.rstrip().endswith(","):
+    arguments = call.arguments[: typed.start()] if typed else call.arguments
+    if not arguments.rstrip().endswith(","):
         return None
-    given = re.findall(r"[,(\s](\w+)\s*=", before)
-    fields = (f"{name}=" for name in function.fields if name not in given)
-    return Offer.of(typed[0] if typed else "", fields, "field")
+    keywords = re.findall(r"[,(\s](\w+)\s*=", arguments)
+    fields = (f"{name}=" for name in function.fields if name not in keywords)
+    return Completions.of(typed[0] if typed else "", fields, "field")
 
 
-def functions_offer(typed: str, catalog: Catalog) -> Offer:
+def functions_offer(typed: str, catalog: Catalog) -> Completions:
     """Return the functions whose kind, or path, starts with what is typed."""
     if "/" in typed:
-        return Offer.of(typed, (each.path for each in catalog), "function")
-    return Offer.of(typed, sorted({each.kind for each in catalog}), "function")
+        return Completions.of(typed, (each.path for each in catalog), "function")
+    return Completions.of(typed, sorted({each.kind for each in catalog}), "function")
 
 
-def choices_offer(typed: str, spec: FieldSpec) -> Offer:
+def choices_offer(typed: str, spec: FieldSpec) -> Completions:
     """Return the choices of a field, as text, that start with what is typed."""
     choices = spec.choices or (spec.item.choices if spec.item else ())
-    return Offer.of(typed, (c for c in choices if isinstance(c, str)), "choice")
+    return Completions.of(typed, (c for c in choices if isinstance(c, str)), "choice")
 
 
-FindOffer = Callable[[str, Mapping[str, object]], Offer | None]
+FindOffer = Callable[[str, Mapping[str, object]], Completions | None]
 
 
 def offer_in(shell: Any, find: FindOffer, name: str = MATCHER_ID) -> None:

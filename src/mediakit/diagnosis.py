@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import (
+    PackageNotFoundError,
+    packages_distributions,
+    version,
+)
 from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import fill
@@ -16,7 +19,13 @@ from textwrap import fill
 from mediakit.backend import Settings
 from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
-from mediakit.errors import AuthError, InputError, MediakitError
+from mediakit.errors import AuthError, InputError, MediakitError, ServiceError
+from mediakit.extras import (
+    DISTRIBUTION,
+    EXTRAS,
+    install_command,
+    missing_modules,
+)
 from mediakit.history import History
 from mediakit.history.database import (
     history_url,
@@ -26,10 +35,10 @@ from mediakit.history.database import (
 )
 from mediakit.money import format_usd
 from mediakit.notebook import current_shell, in_notebook
+from mediakit.web_environment import Proxies, http_client
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000
-PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 NOTABLE = (
     "ipython",
     "ipykernel",
@@ -47,17 +56,6 @@ NOTABLE = (
     "av",
     "pillow",
 )
-EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "dask": ("distributed",),
-    "excel": ("openpyxl",),
-    "parquet": ("pyarrow",),
-    "remote": ("fsspec",),
-    "sandbox": ("httptools", "starlette", "uvicorn"),
-    "socks": ("socksio",),
-    "team": ("psycopg",),
-    "voila": ("ipykernel", "voila"),
-}
-"""The modules that each extra installs."""
 BROWSER_HALVES = {
     "anywidget": "anywidget",
     "ipywidgets": "@jupyter-widgets/jupyterlab-manager",
@@ -141,25 +139,27 @@ def doctor(
     Returns:
         The findings; their text is the report.
     """
-    found = list(_installed())
+    findings = list(_installed())
     advice: list[str] = []
     try:
         settings = Settings.read(base_url, api_key, home=home, history=history)
         service, is_sandbox = _service(settings)
-        found.extend(service)
-        found.extend(_functions(settings, is_sandbox=is_sandbox))
-        found.extend(_places(settings))
+        findings.extend(service)
+        findings.extend(_functions(settings, is_sandbox=is_sandbox))
+        findings.extend(_places(settings))
         advice.extend(_advice(settings))
     except InputError as error:
-        found.append(Finding("Settings", str(error), is_ok=False))
-    return Diagnosis(tuple(found), tuple(advice))
+        findings.append(Finding("Settings", str(error), is_ok=False))
+    return Diagnosis(tuple(findings), tuple(advice))
 
 
 def _installed() -> Iterator[Finding]:
     system = f"Python {platform.python_version()} on {platform.platform(terse=True)}"
-    yield Finding("mediakit", f"{version('mediakit')}, {system}")
-    known = [f"{name} {version(name)}" for name in NOTABLE if _has_version(name)]
-    yield Finding("Packages", ", ".join(known))
+    yield Finding("mediakit", f"{version(DISTRIBUTION)}, {system}")
+    if others := _other_distributions():
+        yield Finding("Conflict", _conflict(others), is_ok=False)
+    packages = [f"{name} {version(name)}" for name in NOTABLE if _has_version(name)]
+    yield Finding("Packages", ", ".join(packages))
     absent = [extra for extra in EXTRAS if missing_modules(extra)]
     text = ", ".join(extra for extra in EXTRAS if extra not in absent) or "none"
     if absent:
@@ -168,6 +168,22 @@ def _installed() -> Iterator[Finding]:
     problem = _server_problem()
     text = f"{_front_end()}; {problem}" if problem else _front_end()
     yield Finding("Front end", text, is_ok=not problem)
+    yield from _browser()
+
+
+def _browser() -> Iterator[Finding]:
+    """Look for a browser that cannot reach the ports of this machine."""
+    sentence = (
+        "your browser may not reach ports of this machine, so results of a sandbox "
+        "here come through the kernel, and their links do not open. "
+    )
+    if "JUPYTERHUB_SERVICE_PREFIX" in os.environ:
+        if not _has_version("jupyter-server-proxy"):
+            remedy = "Install jupyter-server-proxy where the Jupyter server runs."
+            yield Finding("Browser", sentence + remedy, is_ok=False)
+    elif "SSH_CONNECTION" in os.environ and in_notebook():
+        remedy = "Forward the sandbox's port, too: ssh -L PORT:127.0.0.1:PORT."
+        yield Finding("Browser", sentence + remedy)
 
 
 def _service(settings: Settings) -> tuple[list[Finding], bool]:
@@ -215,7 +231,7 @@ def _functions(settings: Settings, *, is_sandbox: bool) -> Iterator[Finding]:
     if settings.base_url is None or is_sandbox:
         return
     if str(bindings.openapi).startswith("http"):
-        yield Finding("Functions", f"described at {bindings.openapi} (not read)")
+        yield _described(str(bindings.openapi))
         return
     try:
         count = len(bindings.catalog())
@@ -230,6 +246,15 @@ def _functions(settings: Settings, *, is_sandbox: bool) -> Iterator[Finding]:
         "connect(catalog=...)."
     )
     yield Finding("Functions", text, is_ok=count > 0)
+
+
+def _described(url: str) -> Finding:
+    """Say where the functions are described, or why that URL cannot be requested."""
+    try:
+        http_client(url).close()
+    except ServiceError as error:
+        return Finding("Functions", f"{url}: {error}", is_ok=False)
+    return Finding("Functions", f"described at {url} (not read)")
 
 
 def _places(settings: Settings) -> Iterator[Finding]:
@@ -284,8 +309,8 @@ def _lock_problem(descriptor: int) -> str | None:
 
 def _advice(settings: Settings) -> Iterator[str]:
     """Explain which packages are missing, and give the line that installs them."""
-    named = (os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES)
-    has_socks = any((proxy or "").startswith("socks") for proxy in named)
+    proxy = Proxies.read().proxy_for(settings.base_url or "")
+    has_socks = proxy is not None and proxy.url.startswith("socks")
     uses = {
         "sandbox": (settings.base_url is None, "The sandbox needs"),
         "team": (
@@ -296,15 +321,28 @@ def _advice(settings: Settings) -> Iterator[str]:
     }
     for extra, (is_wanted, sentence) in uses.items():
         missing = missing_modules(extra) if is_wanted else []
-        command = f'pip install "mediakit[{extra}]"'
-        line = f"python -m {command}"
-        if in_notebook():
-            line = f"%{command} (then restart the kernel)"
         if missing:
-            yield f"{sentence} {', '.join(missing)}: {line}"
+            yield f"{sentence} {', '.join(missing)}: {install_command(extra)}"
 
 
 # -- what is installed -----------------------------------------------------------------
+
+
+def _other_distributions() -> list[str]:
+    """Return the names of installed distributions that also provide `mediakit`."""
+    providers = {*packages_distributions().get("mediakit", ())}
+    # An editable installation does not list the packages that it provides.
+    providers |= {"mediakit"} if _has_version("mediakit") else set()
+    return sorted(providers - {DISTRIBUTION})
+
+
+def _conflict(others: list[str]) -> str:
+    names = " and ".join(others)
+    return (
+        f"{names} also installs a package named mediakit, so either may replace files "
+        f"of the other. Run python -m pip uninstall {' '.join(others)}, then "
+        f"python -m pip install --force-reinstall --no-deps {DISTRIBUTION}."
+    )
 
 
 def _has_version(name: str) -> bool:
@@ -312,11 +350,6 @@ def _has_version(name: str) -> bool:
         return bool(version(name))
     except PackageNotFoundError:
         return False
-
-
-def missing_modules(extra: str) -> list[str]:
-    """Return which modules of an extra are not installed."""
-    return [name for name in EXTRAS[extra] if find_spec(name) is None]
 
 
 def _front_end() -> str:

@@ -1,4 +1,4 @@
-"""What people call first: `connect` and `estimate`."""
+"""The first calls: `connect` and `estimate`."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def _resent_text(entries: Sequence[Entry]) -> str:
     """Say what is sent again, and for how much; nothing when nothing is."""
     if not entries:
         return ""
-    known = [
+    reserved = [
         entry.reserved_micro_usd
         for entry in entries
         if entry.estimate_high_micro_usd is not None
     ]
-    prices = [f"up to {format_usd(sum(known))}"] if known else []
-    if len(known) < len(entries):
-        prices.append(f"{len(entries) - len(known)} at an unknown price")
+    prices = [f"up to {format_usd(sum(reserved))}"] if reserved else []
+    if len(reserved) < len(entries):
+        prices.append(f"{len(entries) - len(reserved)} at an unknown price")
     one = len(entries) == 1
     return (
         f" {len(entries)} {'request' if one else 'requests'} from an earlier session "
@@ -160,16 +160,18 @@ def _log_failure(future: Future[Any]) -> None:
 
 def estimate(
     function: str,
-    body: Mapping[str, object],
+    body: Mapping[str, object] | None = None,
     *,
     seconds: Mapping[str, float | Decimal] | None = None,
     catalog: Catalog | None = None,
+    **fields: object,
 ) -> Estimate:
-    """Price a body without a client and without a network (spec 8).
+    """Price a request without a client and without a network (spec 8).
 
     Args:
         function: A kind, or a path.
-        body: The body.
+        body: The fields by name, as a mapping.
+        fields: The fields, as in `client.estimate()`; they override those of the body.
         seconds: Known durations of media in the body, seconds by URL.
         catalog: Where the function is looked up; all declared ones by default.
 
@@ -177,10 +179,10 @@ def estimate(
         InputError: The function is unknown, or a field that the price is made from
             is missing or wrong.
     """
-    given: object = body
-    if not isinstance(given, Mapping):
+    values: object = {} if body is None else body
+    if not isinstance(values, Mapping):
         accepted = 'the fields by name, such as {"prompt": "a kite"}'
-        raise InputError("body", got=given, accepted=accepted)
+        raise InputError("body", got=values, accepted=accepted)
     facts = InputFacts(seconds=known_lengths(seconds))
     functions = Catalog.default() if catalog is None else catalog
-    return functions.function(function).estimate(body, facts)
+    return functions.function(function).estimate({**values, **fields}, facts)

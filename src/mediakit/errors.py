@@ -13,6 +13,7 @@ MediakitError
 ├── RateLimitError      too many requests, or the queue is full
 ├── BalanceError        the balance is too low
 ├── BudgetError         the caller's own budget is too low
+├── PriceError          the price is above the one that was shown
 ├── ServiceError        the service did not respond, or not as specified
 ├── JobFailedError      the job failed (carries the job)
 ├── WaitTimeoutError    waiting timed out; the job continues (carries the job)
@@ -80,6 +81,14 @@ class MediakitError(Exception):
     def _render_traceback_(self) -> list[str]:
         # A notebook shows only this sentence instead of a traceback.
         return [f"{type(self).__name__}: {self}"]
+
+
+class WaitInterrupted(KeyboardInterrupt):
+    """Ctrl-C or the Stop button ended a wait; the job or sweep continues."""
+
+    def _render_traceback_(self) -> list[str]:
+        # A notebook would show the source of the loop that waited.
+        return [f"KeyboardInterrupt: {self}"]
 
 
 @contextmanager
@@ -260,8 +269,23 @@ class BudgetError(MediakitError):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class PriceError(MediakitError):
+    """The price is above the one that was shown; nothing was sent.
+
+    Args:
+        message: One or more sentences for people.
+        price_micro_usd: The upper end of the price now; None if it has none.
+        expected_micro_usd: The upper end of the price that was shown; None if it had
+            none.
+    """
+
+    price_micro_usd: int | None
+    expected_micro_usd: int | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class JobFailedError(MediakitError):
-    """The job failed; only successful generations are charged (spec 7.3).
+    """The job failed; it should not be charged (spec 7.3), and the message says if so.
 
     Args:
         message: One or more sentences for people.

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
+from mediakit.clock import MS_PER_S
+from mediakit.errors import NOTHING_SENT, InputError, PriceError
 from mediakit.money import (
     PER_MILLION,
     MicroUSD,
@@ -12,18 +14,18 @@ from mediakit.money import (
     divide_half_up,
     format_cents,
     format_usd,
+    parse_usd,
 )
 from mediakit.safe_text import html_text
 
-MS_PER_S = 1_000
 NOT_KNOWN_YET = "price not known yet"
 NO_UPPER_PRICE = "no upper price known"
 METERED_HOLD_PERCENT = 150
 """How much of a nominal price is held until the reported tokens are charged."""
-METERED_HOLD_TEXT = f"{METERED_HOLD_PERCENT / 100:g} times its nominal price"
+METERED_HOLD_TEXT = f"{METERED_HOLD_PERCENT / 100:g} times the estimate"
 CHARGED_ON_TOKENS = (
-    "Charged by the tokens that the model reports. Until the charge is known, budgets "
-    f"hold {METERED_HOLD_TEXT}."
+    "Charged by the tokens that the model reports. Until it is billed, "
+    f"{METERED_HOLD_TEXT} is set aside from your budgets."
 )
 
 
@@ -206,7 +208,7 @@ class Metered:
     def lines(
         self, what: str, low_ms: int, high_ms: int, facts: InputFacts
     ) -> Iterator[Line]:
-        """Price video output: nominal, as a range, or by the reported tokens."""
+        """Price video output: nominally, as a range, or by the reported tokens."""
         rate, tokens = self.micro_usd_per_million, facts.output_tokens
         if tokens is not None:
             yield Line(what, Per.TOKEN, rate, tokens, tokens)
@@ -319,6 +321,39 @@ class Estimate:
             f'<div style="{_QUIET}">{html_text(note)}</div>' for note in self.notes
         )
         return f"<div>{price}{notes}</div>"
+
+
+Price = str | int | Decimal | Estimate
+"""A price that was shown: an amount of US dollars, or the estimate itself."""
+
+
+def price_limit(max_price: Price | None) -> Estimate | None:
+    """Return the highest price that a request may have; None for any."""
+    if max_price is None or isinstance(max_price, Estimate):
+        return max_price
+    try:
+        most = parse_usd(max_price)
+    except InputError as error:
+        accepted = f"an estimate, or {error.accepted}"
+        raise InputError("max_price", got=max_price, accepted=accepted) from None
+    return Estimate(most, most, EstimateKind.EXACT)
+
+
+def refuse_dearer(price: Estimate, limit: Estimate | None) -> None:
+    """Raise a PriceError if a price may exceed the one that was shown; None is any."""
+    if limit is None or _dearness(price) <= _dearness(limit):
+        return
+    raise PriceError(
+        f"The price is now {price.text} instead of {limit.text}. {NOTHING_SENT}",
+        price_micro_usd=price.high,
+        expected_micro_usd=limit.high,
+    )
+
+
+def _dearness(price: Estimate) -> tuple[bool, int, bool, int]:
+    # The upper end counts first; what has none may cost anything.
+    low, high = price.low, price.high
+    return (high is None, high or 0, low is None, low or 0)
 
 
 def _kind_text(estimate: Estimate) -> str:

@@ -1,4 +1,4 @@
-"""What keeps a forked child from waiting forever for a lock of its parent's threads."""
+"""Keeps a forked child from waiting forever for a lock of its parent's threads."""
 
 from __future__ import annotations
 

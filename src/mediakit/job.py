@@ -14,16 +14,17 @@ from mediakit.client.blocking import (
     Blocking,
     ProcessBound,
     blocking,
-    explained_by,
+    documented_by,
     itself,
 )
 from mediakit.client.io_thread import io_thread
-from mediakit.errors import JobFailedError, WaitTimeoutError
+from mediakit.errors import JobFailedError, WaitInterrupted, WaitTimeoutError
 from mediakit.notebook import in_notebook
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
-    from mediakit.widgets.toolkit.cell_outputs import Cell
+    from mediakit.widgets.job.jobs import JobsWidget
+    from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 
 
 def _another(job: Job, core: AsyncJob, /) -> Job:
@@ -43,7 +44,8 @@ class Job(JobFacts, Blocking, ProcessBound):
         super().__init__(core)
         self.client = client
         self.reused = core.state.reused
-        self._shown_in: Cell | None = None
+        self._shown_in: NotebookCell | None = None
+        self._widget: JobsWidget | None = None
 
     @property
     def state(self) -> JobState:
@@ -62,6 +64,7 @@ class Job(JobFacts, Blocking, ProcessBound):
         self._show_wait()
         with self._in_errors():
             await asyncio.wrap_future(io_thread().post(self.core.wait))
+        await asyncio.to_thread(self._complete_cards)
         return self
 
     def wait(self, timeout_s: float | None = None) -> Self:
@@ -81,7 +84,7 @@ class Job(JobFacts, Blocking, ProcessBound):
         self._show_wait()
         return self._wait_for(self.core.wait, timeout_s)
 
-    @explained_by(AsyncJob.settle)
+    @documented_by(AsyncJob.settle)
     def settle(self, timeout_s: float | None = None) -> Self:
         """Wait until the charge is settled (spec 2.2)."""
         return self._wait_for(self.core.settle, timeout_s)
@@ -91,10 +94,17 @@ class Job(JobFacts, Blocking, ProcessBound):
             with self._in_errors():
                 self._call(reached, timeout_s)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(
+            raise WaitInterrupted(
                 f"stopped waiting; the job continues: client.job({self.id!r})"
             ) from None
+        self._complete_cards()
         return self
+
+    def _complete_cards(self) -> None:
+        if in_notebook():
+            from mediakit.widgets.form.job_cell import complete_cards
+
+            complete_cards(self.id)
 
     @contextmanager
     def _in_errors(self) -> Iterator[None]:
@@ -119,25 +129,35 @@ class Job(JobFacts, Blocking, ProcessBound):
     fetch_output = blocking(AsyncJob.fetch_output)
     erase = blocking(AsyncJob.erase, itself)
     forget = blocking(AsyncJob.forget, itself)
+    next_price = blocking(AsyncJob.next_price)
     retry = blocking(AsyncJob.retry, _another)
     next_take = blocking(AsyncJob.next_take, _another)
 
     @overload
     def download(
-        self, path: Path | None = None, *, overwrite: bool = False
+        self, path: Path | None = None, *, overwrite: bool = ..., recipe: bool = ...
     ) -> Path: ...
 
     @overload
     def download(
-        self, path: str | Path | None = None, *, overwrite: bool = False
+        self,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = ...,
+        recipe: bool = ...,
     ) -> Path | str: ...
 
-    @explained_by(AsyncJob.download)  # type: ignore[misc]
+    @documented_by(AsyncJob.download)
     def download(
-        self, path: str | Path | None = None, *, overwrite: bool = False
+        self,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = False,
+        recipe: bool = False,
     ) -> Path | str:
         """Save the output, with a JSON sidecar that records its origin."""
-        return self._call(self.core.download, path, overwrite=overwrite)
+        download = self.core.download
+        return self._call(download, path, overwrite=overwrite, recipe=recipe)
 
     # -- in a notebook ------------------------------------------------------------
 
@@ -147,6 +167,19 @@ class Job(JobFacts, Blocking, ProcessBound):
         # `job.show()` in the same cell has shown the job already.
         if self._shown_in is None or self._shown_in != current_cell():
             self.show()
+
+    @property
+    def widget(self) -> JobsWidget:
+        """Return the live job as an ipywidgets widget, for layouts of your own.
+
+        It shows in `VBox`, `Tab`, `Accordion`, `Output` and `interact`, in any number
+        of views. Unlike the job itself, it leaves no card in a notebook that is saved.
+        """
+        from mediakit.widgets.form.job_cell import job_widget
+
+        if self._widget is None or self._widget.comm is None:  # its cell ran again
+            self._widget = job_widget(self.core, self.client)
+        return self._widget
 
     def show(self, *, embed: bool = False) -> None:
         """Show the job in this cell: live, and as a card in the saved notebook.

@@ -7,6 +7,7 @@ import re
 import shlex
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
@@ -15,7 +16,7 @@ from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.client.submissions import Take
 from mediakit.completion import (
-    Offer,
+    Completions,
     choices_offer,
     functions_offer,
     offer_at,
@@ -68,19 +69,21 @@ class MediakitMagics(Magics):
         job. `--client name` uses the client in that variable. A value in braces,
         such as `{path}`, is one of your variables.
         """
-        name, asked, words = read_line(line)
-        client = self._client(asked.client)
+        name, options, words = read_line(line)
+        client = self._client(options.client)
         function = client.catalog.function(name)
-        if asked.help:
+        if options.help:
             text = parser_of(function, own_parser()).format_help()
             print(text)  # noqa: T201 - it is the answer
             return None
         fields = fields_of(function, words, cell)
-        price = estimate_text(client.estimate(function.path, **fields))
-        print(f"{name}: {price}")  # noqa: T201 - said before it is sent
+        price = client.estimate(function.path, **fields)
+        text = f"{name}: {estimate_text(price)}"
+        print(text)  # noqa: T201 - said before it is sent
         try:
-            job = client.submit(function.path, take=asked.take, **fields)
-            return job if asked.no_wait else job.wait()
+            submit = partial(client.submit, function.path, take=options.take)
+            job = submit(max_price=price, **fields)
+            return job if options.no_wait else job.wait()
         except KeyboardInterrupt as stopped:
             text = str(stopped)
             raise StoppedError(f"{text[:1].upper()}{text[1:]}") from None
@@ -95,10 +98,12 @@ class MediakitMagics(Magics):
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
             accepted = f"how many, from 1 to {MOST_JOBS}"
             raise InputError("%jobs", got=wanted, accepted=accepted)
-        found = self._client().history.search("", limit=int(wanted))
-        frame = found[JOBS_COLUMNS].assign(created_at=found["created_at"].dt.floor("s"))
-        frame["charge_usd"] = found["charge_micro_usd"].astype("Float64") / 1e6
-        return frame.assign(job_id=found["job_id"])
+        entries = self._client().history.search("", limit=int(wanted))
+        frame = entries[JOBS_COLUMNS].assign(
+            created_at=entries["created_at"].dt.floor("s")
+        )
+        frame["charge_usd"] = entries["charge_micro_usd"].astype("Float64") / 1e6
+        return frame.assign(job_id=entries["job_id"])
 
     @line_magic
     def balance(self, line: str) -> None:
@@ -107,18 +112,17 @@ class MediakitMagics(Magics):
             raise InputError("%balance", got=line.strip(), accepted="nothing behind it")
         client = self._client()
         spendable = client.balance().spendable_micro_usd
-        held = client.reserved_micro_usd()
-        text = (
-            f"Balance: {format_usd(max(0, spendable - held))} ({client.service.label})"
-        )
-        if held:
-            text += f". {format_usd(held)} more is held until jobs are settled"
+        reserved = client.reserved_micro_usd()
+        available = format_usd(max(0, spendable - reserved))
+        text = f"Balance: {available} ({client.service.label})"
+        if reserved:
+            text += f". {format_usd(reserved)} more is held until jobs are settled"
         print(f"{text}.")  # noqa: T201 - it is the answer
 
     def _client(self, name: str | None = None) -> Client:
-        found = self._names.get(name or USUAL_CLIENT)
-        if isinstance(found, Client):
-            return found
+        client = self._names.get(name or USUAL_CLIENT)
+        if isinstance(client, Client):
+            return client
         if name is not None:
             accepted = "a variable that holds a client of mediakit.connect()"
             raise InputError("--client", got=name, accepted=accepted)
@@ -126,10 +130,10 @@ class MediakitMagics(Magics):
             self._own = connect()
         return self._own
 
-    def offer(self, code: str, names: Mapping[str, object]) -> Offer | None:
+    def offer(self, code: str, names: Mapping[str, object]) -> Completions | None:
         """Return what the Tab key offers in the line of `%%generate`."""
-        mine = names.get(USUAL_CLIENT)
-        client = mine if isinstance(mine, Client) else self._own
+        variable = names.get(USUAL_CLIENT)
+        client = variable if isinstance(variable, Client) else self._own
         catalog = Catalog.default() if client is None else client.catalog
         return line_offer(code, catalog, names)
 
@@ -177,7 +181,7 @@ def fields_of(
     stays too, for the check to refuse it with its own words.
     """
     parser = parser_of(function)
-    written = dict.fromkeys(found[0] for w in words if (found := _NAME.match(w)))
+    written = dict.fromkeys(match[0] for w in words if (match := _NAME.match(w)))
     names = (*function.fields, *(f"no_{name}" for name in function.fields))
     for option in written.keys() - {*map(option_of, names)}:
         parser.add_argument(option, nargs="?", const=True, type=_json)
@@ -221,8 +225,8 @@ def option_of(name: str) -> str:
 
 
 class _Parser(ArgumentParser):
-    def __init__(self, **more: Any) -> None:
-        super().__init__(add_help=False, allow_abbrev=False, **more)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(add_help=False, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         raise _refused(message.removeprefix("argument "), None)
@@ -262,27 +266,27 @@ def _add(parser: ArgumentParser, spec: FieldSpec) -> None:
     option, is_list = option_of(spec.name), spec.kind == "list" and spec.item
     default = "" if spec.default is None else f", {json.dumps(spec.default)} if omitted"
     needed = "required; " if spec.required else ""
-    more: dict[str, Any] = {"nargs": "?", "const": True}
+    settings: dict[str, Any] = {"nargs": "?", "const": True}
     if spec.kind == "boolean":
         opposite = f"--no-{option[2:]}"
         parser.add_argument(
             opposite, dest=spec.name, action="store_false", help=SUPPRESS
         )
     else:
-        more = {"metavar": spec.name.upper()}
+        settings = {"metavar": spec.name.upper()}
     parser.add_argument(
         option,
         dest=spec.name,
         action="append" if is_list else "store",
         type=str if is_list else _reader(spec),
         help=f"{spec.doc} ({needed}{spec.accepted}{default})".replace("%", "%%"),
-        **more,
+        **settings,
     )
 
 
-def _refused(reason: str, got: str | None) -> InputError:
+def _refused(reason: str, value: str | None) -> InputError:
     accepted = f'options such as --duration 5 or --resolution "720p"; {reason}'
-    return InputError("%%generate", got=got, accepted=accepted)
+    return InputError("%%generate", got=value, accepted=accepted)
 
 
 def _take(text: str) -> Take:
@@ -332,55 +336,55 @@ _WORD = re.compile(r"\S*\Z")
 
 def line_offer(
     code: str, catalog: Catalog, names: Mapping[str, object]
-) -> Offer | None:
+) -> Completions | None:
     """Return what the Tab key offers at the end of a magic's line; None elsewhere."""
     line = _GENERATE.match(code)
     if line is None:
         return None
     typed = _WORD.search(line[1])
     word = typed[0] if typed else ""
-    before = line[1].removesuffix(word).split()
-    if not before:
+    words = line[1].removesuffix(word).split()
+    if not words:
         return functions_offer(word, catalog)
     try:
-        function = catalog.function(before[0])
+        function = catalog.function(words[0])
     except InputError:
         return None
     if word.startswith("--") and "=" in word:
         option, _, value = word.partition("=")
         return _values_offer(function, option, value, names)
-    if before[-1].startswith("--"):
-        offer = _values_offer(function, before[-1], word, names)
+    if words[-1].startswith("--"):
+        offer = _values_offer(function, words[-1], word, names)
         if offer is not None:
             return offer
-    return _options_offer(function, word, before)
+    return _options_offer(function, word, words)
 
 
-def _options_offer(function: Function, typed: str, given: list[str]) -> Offer:
+def _options_offer(function: Function, typed: str, words: list[str]) -> Completions:
     prompt = prompt_name(function)
     fields = [spec for spec in function.fields.values() if spec.name != prompt]
     names = [option_of(spec.name) for spec in fields]
     repeated = {option_of(spec.name) for spec in fields if spec.kind == "list"}
-    left = (e for e in (*names, *OWN) if e in repeated or e not in given)
-    return Offer.of(typed, left, "option")
+    rest = (e for e in (*names, *OWN) if e in repeated or e not in words)
+    return Completions.of(typed, rest, "option")
 
 
 def _values_offer(
     function: Function, option: str, typed: str, names: Mapping[str, object]
-) -> Offer | None:
+) -> Completions | None:
     name = option.removeprefix("--").replace("-", "_")
     if name == "take":
-        return Offer.of(typed, ("next",), "choice")
+        return Completions.of(typed, ("next",), "choice")
     if name == "client":
         clients = (each for each, value in names.items() if hasattr(value, "catalog"))
-        return Offer.of(typed, clients, "client")
+        return Completions.of(typed, clients, "client")
     spec = function.fields.get(name)
     if spec is None:
         return None
     if spec.kind == "boolean":
-        return Offer.of(typed, ("true", "false"), "choice")
+        return Completions.of(typed, ("true", "false"), "choice")
     whole = choices_offer(typed, spec)
     numbers = (str(each) for each in spec.choices if not isinstance(each, str))
-    more = Offer.of(typed, numbers, "choice")
-    texts = (*whole.texts, *more.texts)
-    return Offer(typed, texts, "choice") if texts else None
+    number_offer = Completions.of(typed, numbers, "choice")
+    texts = (*whole.texts, *number_offer.texts)
+    return Completions(typed, texts, "choice") if texts else None

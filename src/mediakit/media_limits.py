@@ -12,6 +12,8 @@ from mediakit.rules import Found, Problem, any_of
 # 30 s clip often lasts 30.03 s.
 SLACK_S = 0.1
 SLACK_FPS = 0.05
+# A larger picture would take most of a small kernel's memory.
+MAX_PICTURE_PIXELS = 50_000_000
 
 MediaName = Literal["image", "video", "audio"]
 Format = Literal["mp4", "mov", "wav", "mp3", "png", "jpeg", "webp"]
@@ -26,7 +28,7 @@ CONTENT_TYPES: Mapping[Format, tuple[str, ...]] = {
 }
 
 EXTENSION = "x-mediakit"
-"""The keyword of JSON Schema for facts that it has no keyword for."""
+"""Our keyword for facts that JSON Schema has no keyword for."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,10 @@ class MediaInfo:
     width: int | None = None  # as displayed
     height: int | None = None
     duration_s: float | None = None
-    fps: float | None = None
+    fps: float | None = None  # on average
     codec: str | None = None  # of the picture, if there is one
     has_audio: bool | None = None
+    nominal_fps: float | None = None  # as the track declares it
     changed_ns: int | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -74,19 +77,20 @@ class MediaLimits:
 
     @property
     def words(self) -> str:
-        """Write the limits for people: "mp4 or mov, 2 to 30 s each, ..."."""
-        return ", ".join(filter(None, self._words()))
+        """Write the limits for people: "MP4 or MOV · 2\N{EN DASH}30 s each · ..."."""
+        return " \N{MIDDLE DOT} ".join(filter(None, self._words()))
 
     def _words(self) -> Iterator[str]:
         if self.formats:
-            yield any_of(self.formats)
-        yield _range_words(self.min_s, self.max_s, " s each")
+            yield any_of(name.upper() for name in self.formats)
+        lengths = [_span_words(self.min_s, self.max_s, " s each")]
         if self.total_s is not None:
-            yield f"at most {self.total_s:g} s in all"
+            lengths.append(f"{self.total_s:g} s in total")
+        yield ", ".join(filter(None, lengths))
+        yield _span_words(self.min_fps, self.max_fps, " fps")
+        yield _span_words(self.min_pixels, self.max_pixels, " pixels")
         if self.max_size_bytes is not None:
-            yield f"at most {self.max_size_bytes / 1e6:g} MB"
-        yield _range_words(self.min_fps, self.max_fps, " frames per second")
-        yield _range_words(self.min_pixels, self.max_pixels, " pixels")
+            yield f"up to {self.max_size_bytes / 1e6:g} MB"
 
     def problems(self, label: str, found: MediaInfo) -> list[Problem]:
         """Check one file against the limits; unknown properties pass."""
@@ -100,7 +104,11 @@ class MediaLimits:
             words = _range_words(self.min_s, self.max_s, " s")
             yield Problem(label, Found(f"{found.duration_s:.4g} s"), words)
         yield from self.size_problems(label, found.size_bytes)
-        if not _within(found.fps, self.min_fps, self.max_fps, SLACK_FPS):
+        # One frame that is held lowers the average of a short clip.
+        rates = [found.fps, *([found.nominal_fps] if found.nominal_fps else [])]
+        if not any(
+            _within(fps, self.min_fps, self.max_fps, SLACK_FPS) for fps in rates
+        ):
             words = _range_words(self.min_fps, self.max_fps, " frames per second")
             yield Problem(label, Found(f"{found.fps:.4g} frames per second"), words)
         pixels = found.pixels
@@ -147,3 +155,15 @@ def _range_words(low: float | None, high: float | None, unit: str) -> str:
             return f"at most {high:,.12g}{unit}"
         case low, high:
             return f"{low:,.12g} to {high:,.12g}{unit}"
+
+
+def _span_words(low: float | None, high: float | None, unit: str) -> str:
+    match low, high:
+        case None, None:
+            return ""
+        case low, None:
+            return f"at least {low:,g}{unit}"
+        case None, high:
+            return f"up to {high:,.12g}{unit}"
+        case low, high:
+            return f"{low:,.12g}\N{EN DASH}{high:,.12g}{unit}"

@@ -5,10 +5,13 @@ from decimal import Decimal, InvalidOperation
 from typing import NewType
 
 from mediakit.errors import InputError
+from mediakit.plain_numbers import real, whole
 
 MicroUSD = NewType("MicroUSD", int)
 
 MICRO_PER_USD = 1_000_000
+LARGEST_MICRO_USD = 2**53
+"""Beyond it, JSON numbers are rounded, and a sum may not fit a column."""
 MICRO_PER_CENT = 10_000
 PER_MILLION = 1_000_000
 # "0,500" and "1,50" are decimals in other locales, not thousands: they are refused.
@@ -65,15 +68,21 @@ def parse_usd(amount: str | int | Decimal) -> MicroUSD:
         InputError: It is not an amount, is negative, or is finer than a micro-USD.
     """
     accepted = 'US dollars such as "$5", "5 USD" or 5, to the micro-dollar'
-    if isinstance(amount, bool) or not isinstance(amount, str | int | Decimal):
+    plain = amount if isinstance(amount, str | Decimal) else whole(amount)
+    if plain is None:
+        if real(amount) is not None:
+            accepted += "; floats are not accepted, because they are not exact"
         raise InputError("amount", got=amount, accepted=accepted)
-    text = str(amount).strip().removesuffix("USD").strip().removeprefix("$")
+    text = str(plain).strip().removesuffix("USD").strip().removeprefix("$")
     if _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     try:
         micro = Decimal(text) * MICRO_PER_USD
     except InvalidOperation:
         raise InputError("amount", got=amount, accepted=accepted) from None
-    if not micro.is_finite() or micro < 0 or micro != micro.to_integral_value():
+    if not micro.is_finite() or not 0 <= micro <= LARGEST_MICRO_USD:
+        most = f", up to {format_usd(LARGEST_MICRO_USD)}"
+        raise InputError("amount", got=amount, accepted=accepted + most)
+    if micro != micro.to_integral_value():
         raise InputError("amount", got=amount, accepted=accepted)
     return MicroUSD(int(micro))

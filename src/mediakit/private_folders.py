@@ -1,8 +1,32 @@
-"""Folders that only the user can read."""
+"""The folder of the user's data, and folders that only the user can read."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import platformdirs
+
+from mediakit.errors import InputError
+
+
+def data_folder(home: str | Path | None = None) -> Path:
+    """Return the folder of the user's data: `home`, `MEDIAKIT_HOME`, or the usual one.
+
+    Raises:
+        InputError: It is in the user's home, and this user has none.
+    """
+    home = home or os.environ.get("MEDIAKIT_HOME")
+    try:
+        return Path(home or platformdirs.user_data_dir("mediakit")).expanduser()
+    except RuntimeError:
+        pass
+    raise InputError(
+        "home",
+        got=home,
+        accepted="the absolute path of a folder, because this user has no home folder: "
+        "set MEDIAKIT_HOME, or pass home=",
+    )
 
 
 def make_private_folder(folder: Path) -> None:

@@ -2,8 +2,21 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Self
 
 _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
+
+
+class NamedText(str):
+    """A text with a name, such as a version of a prompt: frames show the name."""
+
+    label: str
+
+    def __new__(cls, label: str, text: str) -> Self:
+        """Create the text with its name."""
+        text_with_name = super().__new__(cls, text)
+        text_with_name.label = label
+        return text_with_name
 
 
 def slots_in(templates: Iterable[object]) -> set[str]:

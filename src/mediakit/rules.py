@@ -262,7 +262,7 @@ class NeedsAny(_OfFields):
         if any(given(values, field) for field in self.fields):
             return []
         first, *others = self.fields
-        required = f", or else {' or '.join(others)}"
+        required = f" unless {' or '.join(others)} is given"
         return [Problem(first, None, "a value", required=required)]
 
     def requires(self, field: str, values: Values) -> bool:
@@ -289,8 +289,8 @@ class MostTogether(_OfFields):
             return []
         last = next(field for field, value in reversed(lists) if value)
         accepted = f"at most {self.most} {self.what} in {all_of(self.fields)} together"
-        said = f"is too long: {accepted}"
-        return [Problem(last, Found(f"{count} {self.what}"), accepted, said=said)]
+        reason = f"is too long: {accepted}"
+        return [Problem(last, Found(f"{count} {self.what}"), accepted, said=reason)]
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ class Cites(Rule):
                 self.field,
                 cited,
                 _citable(word, name, count),
-                said=f"cites {cited}, but {_given(name, count)}",
+                said=f"mentions {cited}, but {_given(word, name, count)}",
             )
             for word, name in self.lists
             for cited, count in self._astray(text, word, values.get(name))
@@ -337,10 +337,13 @@ class Cites(Rule):
                 yield match[0], count
 
 
-def _given(name: str, count: int) -> str:
+def _given(word: str, name: str, count: int) -> str:
     if count == 0:
-        return f"{name} is empty"
-    return f"{name} has {count} item{'' if count == 1 else 's'}"
+        return f"there are no {name}"
+    if count == 1:
+        return f"there is only @{word}1"
+    between = "and" if count == 2 else "to"
+    return f"there are only @{word}1 {between} @{word}{count}"
 
 
 def _citable(word: str, name: str, count: int) -> str:

@@ -25,6 +25,9 @@ _URL = re.compile(
 # An unquoted URL ends at a space; in a repr it ends at its quote, too.
 _URL_IN_TEXT = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"']+", re.IGNORECASE)
 
+_SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"://[^/?#\s]*@")
+
 # A terminal obeys them, and a log takes a line end for a new record.
 _LINE_ENDS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _CONTROLS = re.compile(
@@ -45,6 +48,11 @@ def shown_url(url: str) -> str:
     host = parts["authority"].rpartition("@")[2]
     rest = "?…" if parts["rest"] else ""
     return f"{parts['scheme'] or ''}//{host}{parts['path']}{rest}"
+
+
+def holds_signature(text: str) -> bool:
+    """Return whether a text has a URL that is signed or has a password in it."""
+    return bool(_SIGNED.search(text) or _CREDENTIALS.search(text))
 
 
 def with_shown_urls(text: str) -> str:

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mediakit.extras import install_command
+
 PAGES = {"studio": "client.studio()", "dashboard": "client.spend.dashboard()"}
 # The kernel starts beside its page, and mediakit.toml and downloads are elsewhere.
 CELL = """import os
@@ -20,7 +22,6 @@ import mediakit
 os.chdir({folder!r})
 client = mediakit.connect()
 {page}"""
-MISSING = 'Voilà is not installed. Install it: pip install "mediakit[voila]"'
 
 
 def write_pages(pages: Path, folder: Path) -> None:
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
     try:
         voila = import_module("voila.app")
     except ModuleNotFoundError:
-        sys.exit(MISSING)
+        sys.exit(f"Voilà is not installed. Install it: {install_command('voila')}")
     with TemporaryDirectory(prefix="mediakit-pages-") as pages:
         write_pages(Path(pages), Path.cwd())
         voila.main([pages, "--token", *arguments])

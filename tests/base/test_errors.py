@@ -18,6 +18,7 @@ from mediakit.errors import (
     RateLimitError,
     ServiceError,
     SignatureError,
+    WaitInterrupted,
     WaitTimeoutError,
 )
 from mediakit.rules import Problem
@@ -31,7 +32,7 @@ def test_every_error_is_in_the_tree_and_named_in_its_drawing() -> None:
         if inspect.isclass(value) and name.endswith("Error") and name != "AnswerError"
     ]
 
-    assert len(classes) == 13
+    assert len(classes) == 14
     for error_type in classes:
         assert issubclass(error_type, MediakitError)
         assert error_type.__name__ in drawn
@@ -108,3 +109,5 @@ def test_a_notebook_shows_the_sentence_in_place_of_a_traceback() -> None:
     error = InputError("duration", got=99, accepted="4 to 15 s")
 
     assert error._render_traceback_() == [f"InputError: {error}"]
+    stopped = WaitInterrupted("stopped waiting; the job continues")
+    assert stopped._render_traceback_() == [f"KeyboardInterrupt: {stopped}"]

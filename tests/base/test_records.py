@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from mediakit.api_models import (
     Balance,
     ErrorCode,
-    Job,
+    JobRecord,
     JobStatus,
     UploadGrant,
 )
@@ -32,7 +32,7 @@ JOB = {"id": "media_1", "status": "completed"}
 def test_only_a_settled_billing_is_a_charge(
     billing: object, charge: int | None
 ) -> None:
-    job = Job.model_validate({**JOB, "billing": billing})
+    job = JobRecord.model_validate({**JOB, "billing": billing})
 
     assert job.settled_charge_micro_usd == charge
 
@@ -41,7 +41,9 @@ def test_only_a_settled_billing_is_a_charge(
 @given(st.text())
 def test_an_error_code_that_is_not_in_the_table_is_provider_error(code: str) -> None:
     error = {"code": code, "message": "m"}
-    job = Job.model_validate({"id": "media_1", "status": "failed", "error": error})
+    job = JobRecord.model_validate(
+        {"id": "media_1", "status": "failed", "error": error}
+    )
 
     assert job.error is not None
     known = {c.value for c in ErrorCode}
@@ -61,7 +63,9 @@ def test_an_error_code_that_is_not_in_the_table_is_provider_error(code: str) -> 
 def test_a_failure_is_read_whatever_is_said_of_it(
     error: object, code: ErrorCode, message: str
 ) -> None:
-    job = Job.model_validate({"id": "media_1", "status": "failed", "error": error})
+    job = JobRecord.model_validate(
+        {"id": "media_1", "status": "failed", "error": error}
+    )
 
     assert job.error is not None
     assert (job.error.code, job.error.message) == (code, message)
@@ -74,7 +78,7 @@ def test_an_output_without_its_medium_is_of_the_file_that_is_there(
     medium: str, unsaid: dict[str, None]
 ) -> None:
     file = {"url": "https://media.test/1"}
-    job = Job.model_validate({**JOB, "output": {**unsaid, medium: file}})
+    job = JobRecord.model_validate({**JOB, "output": {**unsaid, medium: file}})
 
     assert job.output is not None
     assert job.output.model_dump(exclude_none=True)[medium] == file
@@ -105,20 +109,20 @@ def test_the_error_codes_are_the_twelve_of_the_interface() -> None:
 
 @pytest.mark.spec("9")
 def test_an_unknown_status_counts_as_running_and_keeps_its_name() -> None:
-    job = Job.model_validate({"id": "media_1", "status": "expired"})
+    job = JobRecord.model_validate({"id": "media_1", "status": "expired"})
 
     assert job.status is JobStatus.RUNNING
     assert job.unknown_status == "expired"
-    assert Job.model_validate(job.model_dump()) == job
+    assert JobRecord.model_validate(job.model_dump()) == job
     for status in JobStatus:
-        known = Job.model_validate({"id": "media_1", "status": status.value})
+        known = JobRecord.model_validate({"id": "media_1", "status": status.value})
         assert (known.status, known.unknown_status) == (status, None)
 
 
 @pytest.mark.parametrize("status", [None, 3, True, ["queued"], ""])
 def test_a_status_that_is_no_word_is_refused(status: object) -> None:
     with pytest.raises(ValidationError):
-        Job.model_validate({"id": "media_1", "status": status})
+        JobRecord.model_validate({"id": "media_1", "status": status})
 
 
 @pytest.mark.spec("2.4")
@@ -131,6 +135,7 @@ def test_a_status_that_is_no_word_is_refused(status: object) -> None:
         ({"cycle": None}, 5),
         ({"cycle": {}}, 5),
         ({"cycle": {"remaining_micro_usd": None}}, 5),
+        ({"cycle": {"remaining_micro_usd": 0}}, 5),
     ],
     ids=count(),
 )

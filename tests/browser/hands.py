@@ -65,7 +65,7 @@ class Mouse:
 
 
 class Keyboard:
-    """Uses no mouse: Tab, Shift+Tab, letters, Space, Enter and Ctrl+Enter."""
+    """Uses no mouse: Tab, Shift+Tab, letters, Space and Enter."""
 
     def __init__(self, form: Locator) -> None:
         self.form = form
@@ -108,8 +108,14 @@ class Keyboard:
         self.page.keyboard.type(str(path))
 
     def generate(self) -> None:
-        """Send what stands there."""
-        self.page.keyboard.press("Control+Enter")
+        """Press Tab until the focus is on the button that pays, and press it."""
+        pays = self.form.locator("button.mk-go")
+        for _ in range(MOST_STOPS):
+            self.page.keyboard.press("Tab")
+            if pays.evaluate("button => button === document.activeElement"):
+                self.page.keyboard.press("Enter")
+                return
+        raise AssertionError("Tab does not come to the button that pays.")
 
 
 def act(hand: Hand, step: Step, folder: Path) -> None:

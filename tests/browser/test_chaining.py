@@ -70,7 +70,7 @@ def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline
     press(tall, "Use as…")
     press(tall, "Compose video")
     compose = tall.locator(".mk-form").first
-    expect(compose).to_contain_text("1 track · 1 keyframe · ends at 2 s")
+    expect(compose).to_contain_text("1 track · 1 clip · ends at 2 s")
     generate(compose)
     film = compose.locator(".mk-job").first
     film.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)

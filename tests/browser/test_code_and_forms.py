@@ -25,7 +25,12 @@ TABLE = "%jobs"
 WRONG = "%%generate text-to-video --duration 99\na red balloon over a lake"
 REGION = 'client.form("region-replace", video="https://127.0.0.1/v.mp4")'
 TYPE = 'client.submit("text-to-video", prompt="a", '
-COPIED = """client.submit("text-to-video", prompt='"kite" & <b>sea</b>', duration=3)"""
+COPIED = """client.submit(
+    "text-to-video",
+    prompt='"kite" & <b>sea</b>',
+    duration=3,
+    max_price="$0.204",
+)"""
 CONNECT = "import mediakit as mk\nclient = mk.connect(home='several')"
 ONE = 'client.form("text-to-video")'
 TWO = """

@@ -118,7 +118,7 @@ def test_words_of_others_never_become_markup_and_nothing_in_them_is_executed(
         lab.run_cell(index)
     form = lab.cell(0)
     form.get_by_label("prompt").first.fill("refuse")
-    form.get_by_role("button", name="Generate").click()
+    form.locator("button.mk-go").click()
     expect(form.locator("[role=alert]")).to_contain_text("onerror")
     form.get_by_role("button", name="Price breakdown").click()
 

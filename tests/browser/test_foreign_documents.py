@@ -143,7 +143,7 @@ FORMS = (
             "marks": [{"text": "a word"}],
         },
         ("type", "Prompt", ""),
-        "Enter the prompt",
+        "Enter a prompt",
     ),
 )
 

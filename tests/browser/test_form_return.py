@@ -18,7 +18,7 @@ READS = 20
 CONNECT = f"{WHOLE_FILMS}import mediakit as mk\nclient = mk.connect(home={{!r}})"
 JOBS = 'print("jobs:", len(client.history.frame()), "shown:", len(form.jobs))'
 TYPED = "a red balloon over a lake, typed and not sent"
-AGAIN = "Run this cell again: your settings and results come back"
+AGAIN = "your settings and results come back"
 SLOW = """
 form = client.form("text-to-video", prompt="a slow train", duration=10)
 form

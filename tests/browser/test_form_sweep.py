@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 
 RUN_S = 120.0
 STATIC_MS = 3_000
+LATER_MS = 1_000  # longer than a paid button takes no click
 FORM = """
 import mediakit as mk
 client = mk.connect(home="swept")
@@ -33,30 +34,34 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(lab: Lab) -> None
 
     form.get_by_role("button", name="Sweep…").click()
     panel = form.locator(".mk-sweep")
-    lab.see(0, "Select what varies")
+    lab.see(0, "Choose what to vary")
     varies = panel.get_by_role("group", name="what varies")
-    varies.get_by_label("Prompt", exact=True).check()
-    varies.get_by_label("Resolution", exact=True).check()
-    prompts = panel.get_by_label("Values of prompt")
+    for name in ("Prompt", "Resolution"):
+        varies.get_by_label(name, exact=True).click()
+        expect(varies.get_by_label(name, exact=True)).to_be_checked()
+    prompts = panel.get_by_label("Prompts, one per line")
     expect(prompts).to_have_value("a kite over dunes")
     prompts.press("Control+End")
     lab.page.keyboard.type("\na {animal} in snow")
     expect(prompts).to_have_value("a kite over dunes\na {animal} in snow")
     lab.see(0, "Enter at least one value, one per line.")
-    animals = panel.get_by_label("Values of {animal}")
+    animals = panel.get_by_label("{animal}, one per line")
     lab.screenshot("sweep-slot", form)
     expect(animals).to_have_value("")
+    prompts.fill("a kite over dunes" + "\na red fox in snow" * 6)
+    assert prompts.evaluate("e => e.scrollHeight - e.clientHeight") == 0
     prompts.fill("a kite over dunes\na red fox in snow")
     expect(animals).to_have_count(0)
-    resolutions = panel.get_by_role("group", name="Values of resolution")
+    resolutions = panel.get_by_role("group", name="Resolutions")
     expect(resolutions.get_by_label("720p")).to_be_checked()
-    resolutions.get_by_label("1080p").check()
+    resolutions.get_by_label("1080p").click()
     run = panel.get_by_role("button", name="Run 4 cells · $0.948")
     expect(run).to_be_enabled()
     lab.screenshot("sweep-plan", form)
 
     panel.get_by_role("button", name="Copy sweep as Python").click()
     expect(panel.locator("pre.mk-code")).to_contain_text('resolution=["720p", "1080p"]')
+    expect(panel.locator("pre.mk-code")).to_contain_text('.run(max_price="$0.948")')
     panel.get_by_role("button", name="Copy sweep as Python").click()
 
     run.click()
@@ -74,3 +79,40 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(lab: Lab) -> None
     kept = json.dumps(lab.save()["cells"][0]["outputs"])
     assert "text-to-video by prompt and resolution" in kept
     assert lab.console_errors() == []
+
+
+@pytest.mark.soak
+def test_a_cell_over_the_budget_is_sent_by_the_click_that_raises_it(lab: Lab) -> None:
+    form_of_its_own = FORM.replace("swept", "budgeted")
+    lab.begin("budget.ipynb", form_of_its_own, WORDS, height_px=1700)
+    lab.run_cell(0)
+    lab.see(0, "$0.20")
+    form = lab.cell(0).locator(".mk-form")
+    form.get_by_role("button", name="Sweep…").click()
+    panel = form.locator(".mk-sweep")
+    varies = panel.get_by_role("group", name="what varies")
+    varies.get_by_label("Prompt", exact=True).check()
+    panel.get_by_label("Prompts, one per line").fill("a kite\na gull")
+    panel.get_by_label("Budget").fill("$0.30")
+    panel.get_by_role("button", name="Copy sweep as Python").click()
+    expect(panel.locator("pre.mk-code")).to_contain_text('.run(budget="$0.30")')
+    run = panel.get_by_role("button", name="Run 1 of 2 · $0.204")
+    expect(run).to_be_enabled()
+    lab.page.wait_for_timeout(LATER_MS)
+    run.click()
+    lab.see(0, "1 of 2 done", timeout_s=RUN_S)
+    lab.see(0, "of $0.30 spent")
+    wall = form.locator(".mk-below .mk-wall")
+    words = "Raise the budget to $0.408 and send (R) · $0.204"
+    again = wall.get_by_role("button", name=words)
+    again.scroll_into_view_if_needed()
+    lab.screenshot("sweep-over-budget", wall)
+    lab.page.wait_for_timeout(LATER_MS)
+    again.click()
+    lab.see(0, "2 of 2 done", timeout_s=RUN_S)
+    expect(wall).to_contain_text("$0.408")
+    expect(wall).to_contain_text("Sent again. It may cost $0.204.")
+    lab.see(0, "Show 2 cells · $0.00", timeout_s=RUN_S)
+    lab.screenshot("sweep-budget-raised", wall)
+    lab.run_cell(1)
+    lab.see(1, "['completed', 'completed']")

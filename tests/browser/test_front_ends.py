@@ -71,7 +71,7 @@ def type_and_generate(page: Page, form: Locator, name: str) -> None:
     form.scroll_into_view_if_needed()
     screenshot(form, f"{name}-form")
 
-    form.get_by_role("button", name="Generate").click()
+    form.locator("button.mk-go").click()
     video = form.locator("video:visible").first
     with within(page, "the video", JOB_S) as limit_ms:
         video.wait_for(state="visible", timeout=limit_ms)
@@ -141,7 +141,7 @@ def test_a_wall_takes_keys_and_a_month_gives_its_files_in_voila(
     screenshot(page, "wall-voila")
 
     drawn(dashboard)
-    expect(dashboard.locator(".mk-sp-figures b").first).to_have_text(TOTAL)
+    expect(dashboard.locator(".mk-sp-figures b").nth(1)).to_have_text(TOTAL)
     expect(page.get_by_text("Run the cell to use it.")).to_be_hidden()
     assert total_of(downloaded(page, dashboard)) == TOTAL_MICRO_USD
     dashboard.get_by_role("button", name="Key", exact=True).click()
@@ -215,3 +215,18 @@ def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
     lab.screenshot("lacking-form", lab.cell(1))
     assert lab.cell(3).evaluate(SAID) == 1
     lab.screenshot("lacking-wall", lab.cell(3))
+
+
+@pytest.mark.soak
+def test_a_page_without_any_widgets_says_how_to_find_what_the_server_lacks(
+    page: Page, lab_server: LabServer
+) -> None:
+    page.route("**/extensions/@jupyter-widgets/**", lambda route: route.abort())
+    lab = Lab(page, lab_server)
+    cells = [LACKING, FORM_OF, wall_cells(NOWHERE), WALL]
+    lab.open(lab_server.add_notebook("no_widgets.ipynb", cells))
+    lab.run_all()
+
+    lab.see(1, "mk.doctor() in a cell names what it lacks")
+    lab.see(3, "mk.doctor() in a cell names what it lacks")
+    lab.screenshot("no-widgets", lab.cell(1))

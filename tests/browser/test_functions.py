@@ -44,6 +44,8 @@ def picture(field: str) -> Step:
 FILLED: Mapping[str, tuple[list[Step], dict[str, Any]]] = {
     "compose-video": (
         [
+            # The forms of tracks are folded below the timeline.
+            ("press", "Track 1 · video · track-1 · 1 clip"),
             ("type", "ID", "stage"),
             ("type", "Timestamp (ms)", "0"),
             ("type", "Duration (ms)", "1500"),

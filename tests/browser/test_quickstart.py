@@ -46,7 +46,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
     lab.see(FORM, "$0.20")
     lab.screenshot("quickstart-form", form)
 
-    form.get_by_role("button", name="Generate").click()
+    form.locator("button.mk-go").click()
     video = form.locator("video:visible").first
     video.wait_for(state="visible", timeout=JOB_S * 1000)
     lab.see(FORM, "as estimated")
@@ -69,7 +69,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
     lab.see(FORM, "$0.20")
     poster = "video[poster^='data:image/jpeg']:visible"
     expect(lab.cell(FORM).locator(poster).first).to_be_visible()
-    expect(lab.cell(FORM).get_by_role("button", name="Generate")).to_have_count(0)
+    expect(lab.cell(FORM).locator("button.mk-go")).to_have_count(0)
     lab.screenshot("quickstart-without-a-kernel", lab.cell(FORM))
 
 
@@ -101,7 +101,7 @@ def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
 ) -> None:
     lab.open(lab.server.add_notebook("killed.ipynb", [SUBMIT, PICK_UP, SPENT]))
     lab.run_cell(0)
-    lab.cell(0).get_by_role("button", name="Generate").click()
+    lab.cell(0).locator("button.mk-go").click()
     lab.cell(0).locator(".mk-job").first.wait_for(state="visible")
     lab.kill_kernel()
 

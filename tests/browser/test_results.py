@@ -8,9 +8,11 @@ import httpx
 import pytest
 from playwright.sync_api import Download, Locator, expect
 
+from mediakit.client.recipes import parse_recipe
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.geometry import box_of
 from tests.browser.harness import Lab, connected
+from tests.support.recipes import delivered
 
 pytestmark = pytest.mark.browser
 
@@ -66,18 +68,24 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     download = saved(lab, lab.cell(1))
     assert download.suggested_filename.startswith("a-red-balloon-over-a-mountain-lake-")
     assert download.suggested_filename.endswith(".mp4")
-    assert Path(download.path()).read_bytes() == whole
+    content = Path(download.path()).read_bytes()
+    assert delivered(content) == whole
+    recipe = parse_recipe(content[-10_000:])
+    assert recipe is not None
+    assert recipe.fields["prompt"] == "A red balloon over a mountain lake, at dawn"
+    assert recipe.charge_micro_usd == 204_000
     lab.see(1, f"Your browser saved {download.suggested_filename}.")
 
     # Where the storage does not let the page read the file, the kernel passes it on.
     lab.page.route("**/files/**", lambda route: route.abort())
-    assert Path(saved(lab, lab.cell(1)).path()).read_bytes() == whole
+    passed_on = Path(saved(lab, lab.cell(1)).path()).read_bytes()
+    assert delivered(passed_on) == whole
     lab.page.unroute("**/files/**")
 
     button(lab.cell(1), "Save to folder").click()
     lab.see(1, "next to it, has the prompt")
     there = lab.server.root / download.suggested_filename
-    assert there.read_bytes() == whole
+    assert delivered(there.read_bytes()) == whole
     assert there.with_name(f"{there.name}.json").is_file()
 
     lab.run_cell(3)

@@ -39,8 +39,8 @@ CLICK = """async ([clicks, longest_ms, seed]) => {
     const form = document.querySelector(".mk-form");
     const go = form.querySelector("button.mk-go");
     const prompt = form.querySelector("textarea");
-    const [box, slider] = ["number", "range"].map(type =>
-        form.querySelector(`input[type=${type}]`));
+    const [box, slider] = ["input[role=spinbutton]", "input[type=range]"].map(type =>
+        form.querySelector(type));
     const drawn = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
     const whole = (low, high) => low + Math.floor(drawn() * (high - low + 1));
     const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
@@ -51,6 +51,8 @@ CLICK = """async ([clicks, longest_ms, seed]) => {
     const now = performance.now.bind(performance);
     let ahead_ms = 0;
     performance.now = () => now() + ahead_ms;
+    const stamp = { get: () => performance.now() };
+    Object.defineProperty(Event.prototype, "timeStamp", stamp);
     const seen = [];
     const note = () => seen.push([prompt.value, Number(box.value), go.textContent]);
     go.addEventListener("click", note, true);
@@ -121,7 +123,7 @@ def test_each_of_a_thousand_clicks_submits_what_stood_there_once_or_nothing(
     first = CONNECT.format(base_url=url, api_key=key, home=home)
     lab.begin(f"clicks-{seed}.ipynb", first, SUBMITTED, height_px=1000)
     lab.run_cell(0)
-    lab.see(0, "enough for")
+    lab.see(0, "more ·")
     page = lab.page
     page.add_style_tag(content=NOT_DRAWN)
     page.evaluate(BUSY, seed)

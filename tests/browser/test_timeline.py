@@ -46,8 +46,8 @@ MARKS = """() => [...document.querySelectorAll(".mk-gone")]
     .map(e => getComputedStyle(e, "::before").content)
     .filter(text => text !== "none")"""
 LAST = (
-    '"The kernel restarted, so this form is read-only. Run this cell again: your '
-    'settings and results come back, and running jobs continue."'
+    '"The kernel was restarted. Run this cell to use the form: your settings and '
+    'results come back, and running jobs continue."'
 )
 VALUES = "form.values['tracks']"
 READS = 5
@@ -93,7 +93,7 @@ def test_a_composition_is_readable_in_both_themes_and_at_any_width(
     lab.run_cell(1)
     form = lab.cell(1)
     timeline = form.locator(".mk-timeline")
-    expect(timeline).to_contain_text("Double-click a row to place its first keyframe")
+    expect(timeline).to_contain_text("Double-click a row to add its first clip")
     lab.screenshot("timeline-empty", form)
     assert lab.console_errors() == []
 
@@ -104,6 +104,7 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
 ) -> None:
     show(lab, MEDIA + EMPTY, VALUES)
     form = lab.cell(0)
+    form.get_by_role("button", name="Track 1").click()
     start = form.get_by_label("timestamp (ms) *")
 
     for kind in ("image", "audio", "video", "image"):
@@ -170,7 +171,7 @@ def test_after_a_reload_a_restarted_kernel_is_gone_for_the_timeline_too(
     lab.restart_kernel()
     lab.screenshot("timeline-reloaded-restarted", lab.cell(0))
     drag(lab, block(timeline, 0, 1), 100)
-    expect(timeline).to_contain_text("The kernel is gone")
+    expect(timeline).to_contain_text("The kernel was restarted")
 
 
 def stands_still(lab: Lab, timeline: Locator) -> None:
@@ -178,7 +179,7 @@ def stands_still(lab: Lab, timeline: Locator) -> None:
     second = block(timeline, 0, 1)
     before = box_of(second)["width"]
     drag(lab, second, 100)
-    expect(timeline).to_contain_text("The kernel is gone")
+    expect(timeline).to_contain_text("The kernel was restarted")
     second.focus()
     lab.page.keyboard.press("ArrowRight")
     expect(second).to_contain_text(f"4.1 {DASH} 6.1 s")

@@ -17,7 +17,6 @@ from tests.support.rows import assert_each
 from tests.support.soak import trials
 
 Json = dict[str, Any]
-CHECKED_BY_SERVICE = "Checked by the service alone."
 IS_INTEGER: Json = {"type": "integer"}
 LETTERS: Json = {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True}
 SIZE: Json = {
@@ -110,9 +109,9 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
         # Free text beside choices is text.
         (
             {"anyOf": [{"enum": ["a", "b"]}, {"type": "string"}]},
-            FieldSpec("x", "text", doc=CHECKED_BY_SERVICE),
+            FieldSpec("x", "text"),
         ),
-        # Keywords that only refuse more are left to the service.
+        # Keywords that only refuse more change no control.
         (
             {"type": "object", "minProperties": 1},
             FieldSpec("x", "object", closed=False),
@@ -121,7 +120,7 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
         *(
             (
                 {"type": "string", "pattern": pattern},
-                FieldSpec("x", "text", doc=CHECKED_BY_SERVICE),
+                FieldSpec("x", "text"),
             )
             for pattern in ("(?=a)b", "(", "a{1000000000}", 5)
         ),
@@ -280,40 +279,55 @@ def test_references_and_wrappings_are_followed() -> None:
     )
 
 
-UNSUPPORTED: list[object] = [
+# A form has no control for them, but the check reads them.
+WITHOUT_CONTROL: list[Json] = [
     {"not": {"type": "string"}},
-    {"if": {"type": "string"}, "then": {"minLength": 1}},
+    {"if": {"type": "string"}, "then": {"minLength": 5}},
     {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
     {"anyOf": [{"type": "string"}, {"type": "integer"}]},
     {"oneOf": [{"type": "object"}, {"type": "object"}]},
     {"type": ["string", "integer"]},
     {"enum": [[1], {"a": 1}]},
+    {"enum": list(range(2_000))},
+    {"anyOf": [{"const": 0}, {**IS_INTEGER, "minimum": 1, "maximum": 10**12}]},
+    {"type": "integer", "multipleOf": 0.5},
+    {"type": "integer", "minimum": 10**400},
     {"enum": []},
+]
+UNREADABLE: list[object] = [
     {"$ref": "https://elsewhere.test/schema.json"},
     {"$ref": "#/nowhere"},
     {"$ref": 5},
-    {"type": "string", "minLength": -1},
-    {"type": "string", "minLength": "1"},
-    {"type": "integer", "minimum": True},
-    {"type": "integer", "minimum": 10**400},
-    {"type": "number", "multipleOf": 0},
-    {"type": "integer", "multipleOf": 0.5},
+    {"minLength": "1"},
+    {"multipleOf": 0},
     {"type": "mystery"},
     {"anyOf": []},
     {"anyOf": "text"},
-    {"enum": list(range(2_000))},
-    {"anyOf": [{"const": 0}, {**IS_INTEGER, "minimum": 1, "maximum": 10**12}]},
-    *(False, "text", None, []),
+    {"not": {"$ref": "#/nowhere"}},
+    {"oneOf": [{"type": "string"}, {"$ref": "#/nowhere"}]},
+    *("text", None, []),
 ]
+ANY_VALUES = ("text", 5, [1], {"a": {"b": None}})
 
 
-def test_an_unsupported_schema_is_left_to_the_service() -> None:
-    function = function_of({f"x{n}": each for n, each in enumerate(UNSUPPORTED)})
+def test_what_has_no_control_takes_json_and_is_checked() -> None:
+    def check(schema: Json) -> None:
+        function = function_of({"x": schema})
+        oracle = jsonschema.Draft202012Validator(schema)
+        assert function.fields["x"].kind == "json"
+        for value in ANY_VALUES:
+            assert bool(function.check({"x": value})) is not oracle.is_valid(value)
+        json.dumps(function.json_schema())
+
+    assert_each(WITHOUT_CONTROL, check)
+
+
+def test_a_schema_that_cannot_be_read_is_left_to_the_service() -> None:
+    function = function_of({f"x{n}": each for n, each in enumerate(UNREADABLE)})
 
     def check(name: str) -> None:
-        spec = function.fields[name]
-        assert (spec.kind, spec.doc) == ("json", CHECKED_BY_SERVICE)
-        for value in ("text", 5, None, [1], {"a": {"b": None}}):
+        assert function.fields[name].kind == "json"
+        for value in ANY_VALUES:
             assert function.check({name: value}) == []
 
     assert_each(list(function.fields), check)
@@ -477,7 +491,7 @@ def test_the_schema_decides_whether_further_names_are_accepted() -> None:
     assert list(silent.fields) == ["prompt"]
     assert silent.check(body, strict_names=False) == []
     assert len(closed.check(body, strict_names=False)) == 1
-    assert is_open.check(body) == either.check(body) == []
+    assert is_open.check(body) == either.check({**body, "a": 1}) == []
     assert function_of({}).check({"anything": 1}) == []
     assert "there are none" in empty.check({"a": 1})[0].sentence
 
@@ -639,3 +653,11 @@ def test_values_that_the_schema_accepts_are_not_refused(
 
     event(f"accepted: {accepted}, problems: {bool(problems)}")
     assert not (accepted and problems)
+
+
+def test_a_long_list_of_values_is_cut_in_a_sentence() -> None:
+    function = function_of({"voice": {"enum": [f"voice-{n:03}" for n in range(300)]}})
+    [problem] = function.check({"voice": "mine"})
+
+    assert "voice-000, voice-001" in problem.accepted
+    assert problem.accepted.endswith(" or one of 256 others")

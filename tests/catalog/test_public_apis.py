@@ -100,7 +100,8 @@ def test_a_form_makes_the_bodies_that_the_service_accepts(api: Api, name: str) -
         fields = fields_of(function, state.values)
         assert json.dumps(schema_payload(function, fields, axes_of(function)))
         assert json.dumps(state_payload(state, fields))
-        assert state.problems == ()
+        # An example is not complete below the depth to which unions are read.
+        assert state.problems == tuple(function.check(state.body()))
         assert holds(function.canonical_body(state.body()), given)
     begun = FormState.start(function)
     assert begun.problems or function.check(begun.body()) == []

@@ -124,7 +124,7 @@ def test_a_form_has_the_fields_of_the_chosen_one() -> None:
     swift = begun.with_value("model", "swift")
     grand = begun.with_value("model", "grand")
 
-    assert begun.submit_reason == "Model is required."
+    assert begun.submit_reason == "Choose a model."
     assert set(begun.disabled) == {"image_url", "looks", "duration"}
     assert set(swift.disabled) == {"image_url", "looks"}
     assert swift.disabled["looks"] == "applies only when model is grand"

@@ -15,7 +15,7 @@ import pytest
 import mediakit as mk
 from mediakit import AsyncClient, Client, Job
 from mediakit.client import AsyncJob
-from mediakit.client.account import AsyncDeliveries, Deliveries
+from mediakit.client.deliveries import AsyncDeliveries, Deliveries
 from mediakit.client.history_view import AsyncHistoryView, HistoryView
 from mediakit.client.media_inputs import RETRY_AFTER_S
 from mediakit.errors import (
@@ -24,6 +24,7 @@ from mediakit.errors import (
     InputError,
     JobFailedError,
     NotFoundError,
+    WaitInterrupted,
     WaitTimeoutError,
 )
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
@@ -134,8 +135,9 @@ def test_an_interrupt_ends_the_waiting_and_names_the_job(tmp_path: Path) -> None
         before = signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, 0.3)
 
-        with pytest.raises(KeyboardInterrupt, match=job.id):
+        with pytest.raises(KeyboardInterrupt, match=job.id) as caught:
             job.wait(timeout_s=20)
+        assert isinstance(caught.value, WaitInterrupted)
         signal.signal(signal.SIGALRM, before)
         assert client.job(job.id).status == "queued"
     running.stop()
@@ -384,7 +386,7 @@ def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
     job = client.submit("r1", prompt=prompt, duration=4, **fields)
     said = [r.getMessage() for r in caplog.records if "@Image2" in r.getMessage()]
     assert said == [
-        "prompt cites @Image2, but image_urls has 1 item. It is sent unchanged."
+        "prompt mentions @Image2, but there is only @Image1. It is sent unchanged."
     ]
     assert job.state.prompt == prompt
 
@@ -392,8 +394,8 @@ def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ({"kind": "status", "status": 429, "retry_after": 3}, "asks to wait; trying"),
-        ({"kind": "latency", "seconds": 2}, "has not accepted the request yet"),
+        ({"kind": "status", "status": 429, "retry_after": 3}, "is busy; trying"),
+        ({"kind": "latency", "seconds": 2}, "does not answer yet"),
     ],
     ids=["asked to wait", "slow"],
 )
@@ -521,7 +523,7 @@ def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
 
 
 INNER_OF_JOBS = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
-INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output"}
+INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output", "recipe_edits"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from mediakit import Client, connect
 from mediakit.backend import Settings, find_backend
 from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
-from mediakit.errors import InputError, ServiceError
+from mediakit.errors import InputError, NotFoundError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox, start_embedded
 from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
 
@@ -118,6 +118,46 @@ def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:
     with pytest.raises(InputError, match=r"^api_key must be .* as text") as caught:
         Settings.read(URL, 123456789)  # type: ignore[arg-type]
     assert "123456789" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://api.example?key=s3cret", "https://api.example/media#s3cret"]
+)
+def test_a_base_url_with_a_query_or_fragment_is_refused_without_being_shown(
+    url: str,
+) -> None:
+    for make in (Settings.read, Service):
+        with pytest.raises(InputError, match="got a URL with a query") as caught:
+            make(url, KEY)
+        assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", [f'"{KEY}"', f"'{KEY}'", f'{KEY}"', f"`{KEY}`"])
+def test_a_key_in_quotes_is_refused_without_being_shown(key: str) -> None:
+    for make in (Settings.read, Service):
+        with pytest.raises(InputError, match=r"without quotes.*in quotes") as caught:
+            make(URL, key)
+        assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/v1", r"Is the base URL http://127.0.0.1:\d+, without /v1\?"),
+        ("/v1/media/", r"Is the base URL http://127.0.0.1:\d+, without /v1/media\?"),
+        ("/api/v1", r"Is the base URL http://127.0.0.1:\d+/api, without /v1\?"),
+        ("", r"Check the base URL, http://127.0.0.1:\d+: is a path prefix missing"),
+    ],
+)
+@pytest.mark.parametrize(
+    "body", [b"<html><h1>404 Not Found", b"{}", b'{"message":"x"}']
+)
+def test_where_there_is_no_balance_the_base_url_is_named(
+    path: str, hint: str, body: bytes, tmp_path: Path
+) -> None:
+    missing = answers_always(page(body, status="404 Not Found"))
+    with ScriptedServer(missing) as server, pytest.raises(NotFoundError, match=hint):
+        connect(server.base_url + path, KEY, home=tmp_path)
 
 
 @pytest.mark.parametrize("argument", ["home", "history", "catalog", "project"])

@@ -17,8 +17,14 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.api_models import Attempt
-from mediakit.client.account import Deliveries
-from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
+from mediakit.client.deliveries import Deliveries
+from mediakit.errors import (
+    ConflictError,
+    IncompleteDataWarning,
+    InputError,
+    NotFoundError,
+    ServiceError,
+)
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.frames import types
 from tests.support.sandbox.receivers import Answer, receiving
@@ -229,6 +235,117 @@ def test_every_page_is_read_once_to_the_last_one_and_never_in_circles(
     assert found == {f"{p}-{n}" for p, size in enumerate(sizes) for n in range(size)}
     assert len(asked) <= len(sizes) + 1
     assert set(asked) == {"100"}
+
+
+def log_page(start: int, size: int, *, limit: int = 100) -> list[dict[str, Any]]:
+    """Return a page of a log of 150 deliveries."""
+    end = min(start + limit, size)
+    return [{"id": f"whd_{number}", "status": "failed"} for number in range(start, end)]
+
+
+CURSORS: dict[str, Callable[[str | None], dict[str, Any]]] = {
+    "next_cursor": lambda cursor: {"next_cursor": cursor},
+    "pagination": lambda cursor: {"pagination": {"next_cursor": cursor}},
+    "flag": lambda cursor: {"has_more": cursor is not None, "cursor": cursor},
+    "meta": lambda cursor: {"meta": {"cursor": cursor}},
+    "camel": lambda cursor: {"nextCursor": cursor, "prevCursor": "p"},
+    "next": lambda cursor: {"next": cursor},
+    "url": lambda cursor: {"links": {"next": cursor and f"/log?cursor={cursor}&a=1"}},
+    "token": lambda cursor: {"next_page_token": cursor or ""},
+    "iterator": lambda cursor: {"iterator": cursor or "x", "done": cursor is None},
+}
+
+
+@pytest.mark.spec("4.20")
+@pytest.mark.parametrize("around", CURSORS.values(), ids=CURSORS)
+@pytest.mark.parametrize("holder", ["data", "deliveries", "items", "results"])
+def test_a_cursor_is_read_under_any_name(
+    around: Callable[[str | None], dict[str, Any]], holder: str, tmp_path: Path
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        start = int(request.url.params.get("cursor", "0"))
+        following = str(start + 100) if start + 100 < 150 else None
+        body = {holder: log_page(start, 150), **around(following)}
+        return httpx.Response(200, json=body)
+
+    with log_of(answer, tmp_path) as log:
+        assert list(log.list()["id"]) == [f"whd_{number}" for number in range(150)]
+
+
+@pytest.mark.spec("4.20")
+@pytest.mark.parametrize(
+    "around",
+    [
+        {},
+        {"has_more": True},
+        {"total": 150},
+        {"pagination": {"total_count": 150}},
+        {"page": 1, "total_pages": 2},
+        {"next_page": 2},
+        {"next": "https://service.invalid/log?page=2"},
+    ],
+)
+def test_further_pages_that_cannot_be_asked_for_are_warned_of(
+    around: dict[str, Any], tmp_path: Path
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"data": log_page(0, 150), **around})
+
+    with log_of(answer, tmp_path) as log:
+        with pytest.warns(IncompleteDataWarning, match="Only 100 deliveries"):
+            assert len(log.list()) == 100
+        assert len(log.list(limit=20)) == 20
+
+
+@pytest.mark.parametrize(
+    "around",
+    [{"next_cursor": None}, {"has_more": False}, {"page": 1, "total_pages": 1}],
+)
+def test_a_full_page_that_is_the_last_is_not_warned_of(
+    around: dict[str, Any], tmp_path: Path
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"data": log_page(0, 100), **around})
+
+    with log_of(answer, tmp_path) as log:
+        assert len(log.list()) == 100
+
+
+NEW_SECRET, OLD_SECRET = "whsec_bmV3IHNlY3JldA==", "whsec_b2xkIHNlY3JldA=="
+
+
+@pytest.mark.spec("4.20")
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"secret": NEW_SECRET},
+        {"signing_secret": NEW_SECRET},
+        {"data": {"secret": NEW_SECRET, "previous_secret": OLD_SECRET}},
+        NEW_SECRET,
+    ],
+)
+def test_a_secret_is_read_by_its_prefix_wherever_it_is(
+    body: Any, tmp_path: Path
+) -> None:
+    with log_of(lambda _: httpx.Response(200, json=body), tmp_path) as log:
+        assert log.secret().reveal() == NEW_SECRET
+        assert log.rotate_secret().reveal() == NEW_SECRET
+
+
+def test_a_bare_text_is_a_secret_and_a_rotation_without_one_says_that_it_happened(
+    tmp_path: Path,
+) -> None:
+    with log_of(lambda _: httpx.Response(200, text=f"{NEW_SECRET}\n"), tmp_path) as log:
+        assert log.secret().reveal() == NEW_SECRET
+    body = {"secrets": [NEW_SECRET, OLD_SECRET], "value": "hidden"}
+    with log_of(lambda _: httpx.Response(200, json=body), tmp_path / "b") as log:
+        with pytest.raises(ServiceError) as unread:
+            log.rotate_secret()
+        assert "The secret was rotated all the same" in str(unread.value)
+        assert "whsec_" not in str(unread.value)
+        with pytest.raises(ServiceError) as unread:
+            log.secret()
+        assert "rotated" not in str(unread.value)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gzip
 import json
 import logging
 import random
 import resource
 import sys
 import threading
+import zlib
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import datetime
 from functools import partial
@@ -32,9 +34,15 @@ from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
+from tests.support.servers.file_server import FileServer
 from tests.support.servers.job_server import SETTLED, JobServer
-from tests.support.servers.loopback import Said
-from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
+from tests.support.servers.loopback import Asked, Said
+from tests.support.servers.scripted_server import (
+    ScriptedServer,
+    Visit,
+    answers_always,
+    page,
+)
 from tests.support.servers.storage import SIGNATURE, Storage
 
 PATIENCE_S = 60.0
@@ -66,11 +74,17 @@ class Desk:
         self._urls[job_id] = url
         return job_id
 
-    def run(self, work: Callable[[AsyncClient], Coroutine[Any, Any, Any]]) -> Any:
+    def run(
+        self,
+        work: Callable[[AsyncClient], Coroutine[Any, Any, Any]],
+        service: Service | None = None,
+    ) -> Any:
         async def main() -> Any:
-            service = Service(self.server.base_url, API_KEY)
             client = async_client(
-                service, history=self.history, clock=self.clock, timeout_s=5
+                service or Service(self.server.base_url, API_KEY),
+                history=self.history,
+                clock=self.clock,
+                timeout_s=5,
             )
             try:
                 return await work(client)
@@ -318,6 +332,83 @@ def test_no_log_and_no_error_holds_the_address_of_a_file(
     assert not any(SIGNATURE in line for line in said)
 
 
+class SigningServer(FileServer):
+    """Holds one file, whose URLs are signed at each read of the job for one GET.
+
+    The first GET is answered 503, and a second one of the same URL is refused.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.signed = count(1)
+        self.used: list[str] = []
+
+    def answer(self, asked: Asked) -> Said:
+        folder, _, name = asked.path.rpartition("/")
+        if folder == "/v1/media/jobs":
+            return Said(completed(name, self.url(f"files/{next(self.signed)}")))
+        if folder != "/files":
+            return Said({"message": "not found"}, 404)
+        self.used.append(name)
+        if self.used.count(name) > 1:
+            return Said(b"Request has expired", 403)
+        headers = {"Content-Type": "video/mp4", "ETag": '"v1"'}
+        if len(self.used) == 1:
+            return Said(FILE[:9], 503, headers)
+        return Said(FILE, 200, headers)
+
+
+@pytest.mark.parametrize("door", ["download", "fetch_output"])
+def test_a_url_that_expires_between_two_tries_is_read_again(
+    desk: Desk, tmp_path: Path, door: str
+) -> None:
+    async def work(client: AsyncClient) -> bytes:
+        job = await client.job("media_1")
+        if door == "fetch_output":
+            return await job.fetch_output(len(FILE))
+        path: Path = await job.download(tmp_path / "a.mp4")
+        return await asyncio.to_thread(path.read_bytes)
+
+    with SigningServer() as server:
+        service = Service(server.base_url, API_KEY)
+        assert desk.run(work, service) == FILE
+
+    # The first URL was tried twice, then a newer one.
+    assert server.used[0] == server.used[1] < server.used[2]
+
+
+def test_downloads_that_wait_for_their_turn_read_the_url_when_it_comes(
+    desk: Desk, tmp_path: Path
+) -> None:
+    events: list[str] = []
+
+    class Server(FileServer):
+        def answer(self, asked: Asked) -> Said:
+            folder, _, name = asked.path.rpartition("/")
+            if folder == "/v1/media/jobs":
+                events.append("read")
+                return Said(completed(name, self.url(f"files/{name}")))
+            events.append("get")
+            return Said(FILE, 200, {"Content-Type": "video/mp4"})
+
+    async def work(client: AsyncClient) -> None:
+        jobs = [await client.job(f"media_{n}") for n in range(12)]
+        events.clear()
+        await asyncio.gather(
+            *(job.download(tmp_path / f"{n}.mp4") for n, job in enumerate(jobs))
+        )
+
+    with Server({}) as server:
+        desk.run(work, Service(server.base_url, API_KEY))
+
+    # No more URLs are ever read ahead than files are fetched at once.
+    ahead = [
+        events[:n].count("read") - events[:n].count("get") for n in range(len(events))
+    ]
+    assert events.count("get") == 12
+    assert max(ahead) <= 4
+
+
 def test_an_output_in_memory_has_a_limit(desk: Desk) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [700_000]
@@ -558,5 +649,82 @@ def test_without_fsspec_the_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
 
-    with pytest.raises(InputError, match=r"mediakit\[remote\]"):
+    with pytest.raises(InputError, match=r"pip install"):
         job.download("memory://bucket/a.png")
+
+
+@pytest.mark.parametrize(
+    "label", ["UTF-8", "binary", "none", "base64", "aws-chunked", "IDENTITY", ""]
+)
+def test_a_label_that_is_no_compression_changes_nothing(
+    desk: Desk, tmp_path: Path, label: str
+) -> None:
+    with FileServer({"a.mp4": FILE}, headers={"Content-Encoding": label}) as server:
+        assert desk.save(server.url("a.mp4"), tmp_path / "a.mp4") == FILE
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize(
+    ("label", "packed"),
+    [
+        ("gzip", gzip.compress(FILE)),
+        ("X-GZIP", gzip.compress(FILE)),
+        ("aws-chunked, gzip", gzip.compress(FILE)),
+        ("gzip", gzip.compress(FILE[:9]) + gzip.compress(FILE[9:]) + bytes(512)),
+        ("deflate", zlib.compress(FILE)),
+    ],
+)
+def test_a_file_that_arrives_compressed_is_saved_as_it_is_itself(
+    desk: Desk, tmp_path: Path, label: str, packed: bytes, *, cut: bool
+) -> None:
+    whole = page(packed, f"Content-Encoding: {label}", 'ETag: "v1"')
+
+    def broken(visit: Visit) -> None:
+        visit.request()
+        visit.say(whole[: len(whole) // 2])
+
+    scripts = [broken] if cut else []
+    with ScriptedServer(*scripts, answers_always(whole)) as server:
+        assert desk.save(f"{server.base_url}/a.mp4", tmp_path / "a.mp4") == FILE
+
+
+@pytest.mark.parametrize(
+    ("label", "packed", "words"),
+    [
+        ("gzip", gzip.compress(FILE)[:-9], "ended early"),
+        ("gzip", FILE, "damaged"),
+        ("gzip", gzip.compress(bytes(300 << 20), 1), "more than 20 times its size"),
+        ("gzip, gzip", gzip.compress(gzip.compress(FILE)), "browser.*job.url"),
+        ("br", FILE, "browser.*job.url"),
+    ],
+    ids=["short", "damaged", "bomb", "twice", "unknown"],
+)
+def test_what_cannot_be_unpacked_is_a_sentence_and_leaves_nothing(
+    desk: Desk, tmp_path: Path, label: str, packed: bytes, words: str
+) -> None:
+    files, headers = {"a.mp4": packed}, {"Content-Encoding": label}
+    with (
+        FileServer(files, headers=headers) as server,
+        pytest.raises(ServiceError, match=words),
+    ):
+        desk.save(server.url("a.mp4"), tmp_path / "a.mp4")
+    assert names(tmp_path) == []
+
+
+def test_a_compressed_output_in_memory_has_the_limit_of_its_own_size(
+    desk: Desk,
+) -> None:
+    files, headers = (
+        {"a.mp4": gzip.compress(bytes(99_999))},
+        {"Content-Encoding": "gzip"},
+    )
+    with FileServer(files, headers=headers) as server:
+        job_id = desk.job_at(server.url("a.mp4"))
+
+        async def work(client: AsyncClient) -> None:
+            job = await client.job(job_id)
+            assert await job.fetch_output(99_999) == bytes(99_999)
+            with pytest.raises(ServiceError, match="larger than 99,998 bytes"):
+                await job.fetch_output(99_998)
+
+        desk.run(work)

@@ -105,7 +105,6 @@ def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
             ).wait(PATIENCE_S)
             assert job.url
         else:
-            # The event may arrive before the answer to the submission.
             with pytest.raises(JobFailedError) as failed:
                 own.submit(
                     "text-to-video", prompt=prompt, duration=3, webhook_url=hook
@@ -115,8 +114,9 @@ def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
         job.core.subscribe(lambda state: states.append(state.record.status))
         [row] = own.history.frame().to_dict("records")
 
-    # The clock of the polls stands: only the event can have reported the end.
-    assert did == ["ended"]
+    # The clock of the polls stands: the event has reported the end, unless it arrived
+    # before the answer to the submission, which then said that the job had failed.
+    assert did == ["ended"] or (did == ["unknown"] and prompt != "a kite")
     assert states[-1] is job.status is JobStatus(row["status"])
     assert settled == []
     clock.go()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError, Job
-from mediakit.api_models import Job as Record
+from mediakit.api_models import JobRecord as Record
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.media_inputs import JobOutput
 from mediakit.history import lineage

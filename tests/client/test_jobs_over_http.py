@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit import Catalog, Client, Job
-from mediakit.api_models import Job as JobRecord
+from mediakit.api_models import JobRecord
 from mediakit.client import AsyncJob, JobState, Service
 from mediakit.client.io_thread import io_thread
 from mediakit.client.polling import READS_AT_ONCE, process_read_limiter
@@ -103,7 +103,7 @@ def test_thirty_jobs_of_two_clients_keep_to_one_rate_limit(tmp_path: Path) -> No
     first = {name: at for at, name in reversed(server.reads)}  # the user's own
     at_s = [at for at, name in server.reads if at != first[name]]
     assert len(at_s) == len(names) * 2
-    pace = 1 / process_read_limiter().gap_s
+    pace = 1 / process_read_limiter().interval_s
     for (i, begins_s), (j, ends_s) in combinations(enumerate(at_s), 2):
         # A slow machine may hear of many at once: only long runs of reads tell.
         if j - i >= len(names):

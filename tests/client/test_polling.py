@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.api_models import BillingState, Job, JobStatus
+from mediakit.api_models import BillingState, JobRecord, JobStatus
 from mediakit.client.polling import (
     JITTER,
-    LONGEST_GAP_S,
-    LONGEST_LEAP_S,
-    PATIENT_FOR_S,
-    SHORTEST_GAP_S,
-    gap_s,
+    LONGEST_EARLY_INTERVAL_S,
+    MAX_INTERVAL_S,
+    MIN_INTERVAL_S,
+    UNREADABLE_TIMEOUT_S,
     jittered_s,
-    running_gap_s,
-    settling_gap_s,
+    poll_interval_s,
+    running_interval_s,
+    settling_interval_s,
 )
 from mediakit.errors import (
     GoneError,
@@ -58,11 +58,11 @@ courses = st.builds(
 def test_every_gap_is_within_its_bounds(
     reads: int, elapsed_s: float, usual_s: float | None
 ) -> None:
-    gap = running_gap_s(reads, elapsed_s=elapsed_s, usual_s=usual_s)
+    gap = running_interval_s(reads, elapsed_s=elapsed_s, usual_s=usual_s)
 
-    assert SHORTEST_GAP_S <= gap <= LONGEST_LEAP_S
+    assert MIN_INTERVAL_S <= gap <= LONGEST_EARLY_INTERVAL_S
     if usual_s is None or elapsed_s >= usual_s:
-        assert gap <= LONGEST_GAP_S
+        assert gap <= MAX_INTERVAL_S
 
 
 @pytest.mark.spec("2.2")
@@ -70,7 +70,7 @@ def test_every_gap_is_within_its_bounds(
 def test_a_charge_is_read_again_after_1_2_and_5_seconds_then_every_5(
     billing: BillingState | None,
 ) -> None:
-    assert [settling_gap_s(billing, n) for n in range(5)] == [1, 2, 5, 5, 5]
+    assert [settling_interval_s(billing, n) for n in range(5)] == [1, 2, 5, 5, 5]
 
 
 @pytest.mark.spec("2.2")
@@ -78,9 +78,19 @@ def test_a_charge_is_read_again_after_1_2_and_5_seconds_then_every_5(
 def test_an_unavailable_charge_is_read_no_sooner_than_after_30_seconds(
     reads: int, settling_s: float, seed: int
 ) -> None:
-    gap = settling_gap_s(BillingState.UNAVAILABLE, reads, settling_s=settling_s)
+    gap = settling_interval_s(BillingState.UNAVAILABLE, reads, settling_s=settling_s)
 
     assert jittered_s(gap, Random(seed)) >= 30
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize("billing", [{"state": "calculating"}, "soon", {}], ids=repr)
+def test_a_billing_state_that_is_not_known_is_read_again_like_a_pending_one(
+    billing: object,
+) -> None:
+    state = state_of("completed", billing=billing)
+
+    assert [poll_interval_s(state, n, settling_s=n) for n in range(4)] == [1, 2, 5, 5]
 
 
 # -- whoever is watched ----------------------------------------------------------------
@@ -99,7 +109,7 @@ def wanted_gaps_s(service: Service, job_id: str) -> list[tuple[float, float, flo
     for begins_s, ends_s in pairwise(at_s):
         settling_s = 0.0 if ended_s is None else begins_s - ended_s
         elapsed_s = begins_s - course.starts_s
-        gap = gap_s(state, reads, elapsed_s=elapsed_s, settling_s=settling_s)
+        gap = poll_interval_s(state, reads, elapsed_s=elapsed_s, settling_s=settling_s)
         found.append((begins_s, ends_s, gap))
         before = state.record.status
         state = state.seen(course.record(job_id, ends_s), service.clock.now())
@@ -140,7 +150,7 @@ def test_whatever_is_watched_reads_keep_the_rate_limit_and_nobody_starves(
             took_s = ends_s - begins_s
             assert took_s >= wanted_s - TINY_S
             n = watched_between(service, begins_s, ends_s)
-            round_s = n * service.turns.gap_s
+            round_s = n * service.limiter.interval_s
             rounds = 1 if begins_s < end_s else 2
             assert took_s <= wanted_s * (1 + JITTER) + rounds * round_s + TINY_S
 
@@ -358,7 +368,7 @@ def test_a_status_that_stays_unknown_ends_the_waiting_and_not_the_watching() -> 
         await service.run(until_s=0.0)
         job, other = service.jobs.values()
         waiting = asyncio.ensure_future(job.wait())
-        await service.clock.advance(PATIENT_FOR_S)
+        await service.clock.advance(UNREADABLE_TIMEOUT_S)
         assert not waiting.done()
         await service.clock.advance(10.0)
         with pytest.raises(ServiceError, match="'archived'") as caught:
@@ -389,7 +399,7 @@ def test_a_charge_that_settles_before_the_end_is_known_leaves_nobody_waiting(
         job = service.submit("media_0")
         record = service.courses["media_0"].record("media_0", 0.0)
         charged = {**record.model_dump(), "billing": CHARGE}
-        job.see(Job.model_validate(charged), service.clock.now())
+        job.see(JobRecord.model_validate(charged), service.clock.now())
         assert job.state.charge_micro_usd == 340_000
         waiting = asyncio.ensure_future(job.wait())
         await service.clock.advance(70.0)
@@ -407,7 +417,7 @@ def test_a_charge_is_taken_from_a_job_that_is_said_to_be_elsewhere_after_its_end
         job = service.submit("media_0")
         await service.clock.advance(10.0)
         said = {"id": "media_0", "status": "archived", "billing": CHARGE}
-        job.see(Job.model_validate(said), service.clock.now())
+        job.see(JobRecord.model_validate(said), service.clock.now())
         assert job.state.record.status is JobStatus.COMPLETED
         assert job.state.charge_micro_usd == 340_000
 
@@ -498,7 +508,7 @@ def test_a_job_that_settled_by_another_s_read_takes_nobody_s_turn() -> None:
         for name in settled:
             job = service.submit(name)
             await service.read(job)
-            client.heard(job)
+            client.on_end_reported(job)
         last = service.submit("media_0")
         await service.clock.advance(2.0)
         assert last.state.charge_micro_usd == 340_000
@@ -522,7 +532,7 @@ def test_an_end_that_another_read_has_seen_leaves_the_charge_its_own_gap(
         job = service.submit("media_0")
         await service.clock.advance(91.0)
         await service.read(job)
-        client.heard(job)
+        client.on_end_reported(job)
         await service.clock.advance(40.0)
 
     run(scenario())

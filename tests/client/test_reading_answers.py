@@ -17,6 +17,7 @@ import pytest
 
 import mediakit as mk
 from mediakit.catalog import Catalog
+from mediakit.money import format_usd
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.answering_server import VIDEO, AnsweringServer, Answers
 from tests.support.servers.job_server import SETTLED
@@ -137,6 +138,32 @@ def test_a_sweep_that_fills_its_budget_ends_though_no_charge_can_be_read(
         assert c.reserved_micro_usd() == 2 * 340_000
 
 
+class NumberedServer(AnsweringServer):
+    """Gives its jobs numbers as IDs."""
+
+    def _taken(self, key: str) -> Said:
+        return Said({"id": 7, "status": "queued", "billing": None})
+
+
+def test_a_job_with_a_number_as_its_id_is_refused_at_once_with_a_sentence(
+    tmp_path: Path,
+) -> None:
+    with NumberedServer() as server, client_of(server, tmp_path) as c:
+        with pytest.raises(mk.ServiceError, match="a job whose ID is 7, but an ID is"):
+            c.submit("text-to-video", **CLIP)
+
+        assert sum(each.startswith("POST") for each in server.seen) == 1
+
+
+def test_a_call_without_an_argument_names_the_class_that_was_called(
+    tmp_path: Path,
+) -> None:
+    with AnsweringServer() as server, client_of(server, tmp_path) as c:
+        job = c.submit("text-to-video", **CLIP)
+        with pytest.raises(TypeError, match=r"^Job\.fetch_output\(\).*'max_bytes'"):
+            job.fetch_output()  # type: ignore[call-arg]
+
+
 @pytest.mark.spec("2.4")
 def test_whole_numbers_of_a_balance_are_read_in_any_spelling(tmp_path: Path) -> None:
     answers = Answers(balance={"balance_micro_usd": 100_000_000.0})
@@ -147,6 +174,43 @@ def test_whole_numbers_of_a_balance_are_read_in_any_spelling(tmp_path: Path) -> 
             "postpaid": {"cycle": {"remaining_micro_usd": 5_000_000.0}},
         }
         assert c.balance().spendable_micro_usd == 5_000_000
+
+
+@pytest.mark.spec("2.4")
+@pytest.mark.parametrize(
+    ("balance", "spendable"),
+    [
+        ({"postpaid": {"cycle": {"remaining_micro_usd": 7_000_000}}}, "$7.00"),
+        (
+            {
+                "balance_micro_usd": 5_000_000,
+                "postpaid": {"active": False, "cycle": {"remaining_micro_usd": 0}},
+            },
+            "$5.00",
+        ),
+    ],
+    ids=["invoice alone", "inactive"],
+)
+def test_a_customer_with_an_invoice_cycle_submits_within_what_can_be_spent(
+    balance: object, spendable: str, tmp_path: Path
+) -> None:
+    with (
+        AnsweringServer(Answers(balance=balance)) as server,
+        client_of(server, tmp_path) as c,
+    ):
+        assert format_usd(c.balance().spendable_micro_usd) == spendable
+        job = c.run("text-to-video", prompt="a kite", duration=3)
+        assert job.charge_micro_usd is not None
+
+
+def test_a_used_up_cycle_without_a_balance_refuses_a_request(tmp_path: Path) -> None:
+    spent = {"postpaid": {"cycle": {"remaining_micro_usd": 0}}}
+    with (
+        AnsweringServer(Answers(balance=spent)) as server,
+        client_of(server, tmp_path) as c,
+        pytest.raises(mk.BalanceError, match=r"only \$0.00 of the balance"),
+    ):
+        c.submit("text-to-video", prompt="a kite", duration=3)
 
 
 @pytest.mark.spec("2.4")
@@ -367,7 +431,7 @@ def test_a_message_of_megabytes_is_shortened(tmp_path: Path) -> None:
         {"runtime_s": -1},
         {"usage": []},
         {"model_id": 7},
-        {"error": "none"},
+        {"error": ["none"]},
         {"usage": "much", "runtime_s": [], "error": 5},
     ],
     ids=str,

@@ -6,6 +6,7 @@ import json
 import stat
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -362,3 +363,62 @@ def test_a_damaged_history_names_what_recovers_its_jobs(
     ):
         damaged.history.frame()
     assert "-wal" in str(caught.value)
+
+
+# -- sidecars that somebody else wrote -------------------------------------------------
+
+
+def rewritten(folder: Path, job: Job, **changes: Any) -> None:
+    """Change the sidecar of a job, as somebody else may have done."""
+    for path in folder.glob("*.json"):
+        fields = json.loads(path.read_text())
+        if fields["job_id"] == job.id:
+            path.write_text(json.dumps(fields | changes))
+
+
+@pytest.mark.parametrize("claims", ["another file", "nothing there", "not its input"])
+def test_a_sidecar_cannot_put_another_file_in_the_place_of_ones_own(
+    running: RunningSandbox, tmp_path: Path, claims: str
+) -> None:
+    cat = make_png(tmp_path / "cat.png", (48, 32))
+    other = make_png(tmp_path / "other.png", (16, 16), colour=(9, 9, 9))
+    folder = tmp_path / "results"
+    folder.mkdir()
+    with client_of(running, tmp_path / "first") as client:
+        url = client.upload(other)
+        job = done(client.submit("image-upscale", image_url=url))
+        job.download(folder)
+    if claims == "nothing there":
+        url = f"http://127.0.0.1:{free_port()}/other.png"
+    sent = {
+        "url": url,
+        "sha256": sha256(cat.read_bytes()).hexdigest(),
+        "size_bytes": cat.stat().st_size,
+        "content_type": "image/png",
+    }
+    body = {} if claims == "not its input" else {"body": {"image_url": url}}
+    rewritten(folder, job, inputs=[sent], **body)
+
+    with client_of(running, tmp_path / "second") as client:
+        client.history.rebuild(folders=folder, deliveries=False)
+        assert client.upload(cat) != url
+        upscaled = done(client.submit("image-upscale", image_url=cat))
+        assert upscaled.id != job.id
+
+
+def test_a_sidecar_cannot_say_that_another_request_made_its_job(
+    running: RunningSandbox, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    cheap = saved(running, tmp_path / "first", folder, "cheap and foreign")
+    with client_of(running, tmp_path / "other") as client:
+        dear = done(paint(client, "dear and mine"))
+    with History(tmp_path / "other" / "history.sqlite3") as history:
+        entry = history.find(dear.id)
+        assert entry is not None
+    rewritten(folder, cheap, asked_key=entry.asked_key)
+
+    with client_of(running, tmp_path / "second") as client:
+        client.history.rebuild(folders=folder, deliveries=False)
+        assert paint(client, "dear and mine").id != cheap.id
+        assert paint(client, "cheap and foreign").id == cheap.id

@@ -17,8 +17,9 @@ from mediakit import AsyncClient, Client
 from mediakit.client import Service
 from mediakit.client.http import BLOCK_BYTES
 from mediakit.client.progress import Transfer
-from mediakit.errors import InputError, ServiceError
+from mediakit.errors import InputError, JobFailedError, RateLimitError, ServiceError
 from mediakit.history import History
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png, make_wav
@@ -189,3 +190,142 @@ def test_the_files_of_one_request_go_together_and_the_same_bytes_once(
     assert len(set(urls)) == 3
     whole = [each for each in sent if each.done_bytes == each.total_bytes]
     assert len(whole) == 3
+
+
+@pytest.mark.parametrize("status", [200, 202, 206])
+@pytest.mark.parametrize(
+    "page", [b"<html>Sign in</html>", b"\n<!DOCTYPE html><title>Sign in</title>"]
+)
+def test_a_web_page_that_answers_an_upload_is_no_upload(
+    tmp_path: Path, status: int, page: bytes
+) -> None:
+    file = make_png(tmp_path / "a.png")
+    with Storage() as storage:
+        storage.puts, storage.put_page = [status], page
+        client = client_of(storage, tmp_path)
+        with pytest.raises(ServiceError, match="a web page answered"):
+            run(client, lambda: client.upload(file))
+        storage.put_page = b""
+        again = client_of(storage, tmp_path)
+        url = run(again, lambda: again.upload(file))
+    assert url == f"{storage.base_url}/files/2"
+    assert storage.taken["/put/2"] == file.read_bytes()
+
+
+def test_a_file_can_be_uploaded_anew(tmp_path: Path) -> None:
+    file = make_png(tmp_path / "a.png")
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+
+        async def thrice() -> list[str]:
+            first = await client.upload(file)
+            second = await client.upload(file, again=True)
+            return [first, second, await client.upload(file)]
+
+        urls = run(client, thrice)
+    files = [f"{storage.base_url}/files/{number}" for number in (1, 2, 2)]
+    assert urls == files
+
+
+def test_after_a_reset_of_the_sandbox_a_picture_is_uploaded_anew(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    file = make_png(tmp_path / "a.png")
+    where = (sandbox.base_url, sandbox.api_key)
+    with Client(*where, home=tmp_path) as client:
+        before = client.upload(file)
+        client.run("image-upscale", image_url=file)
+        sandbox.reset()
+        job = client.run("image-upscale", image_url=file, take="next")
+        assert job.status == "completed"
+        assert client.upload(file) != before
+
+
+def test_a_job_that_fails_for_an_upload_that_is_gone_forgets_it(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    file = make_png(tmp_path / "a.png")
+    where = Service(sandbox.base_url, sandbox.api_key)
+    history = History(tmp_path / "history.sqlite3")
+    hosted = async_client(where, history=history)
+
+    async def scenario() -> None:
+        before = await hosted.upload(file)
+        sandbox.reset()
+        with pytest.raises((JobFailedError, InputError)):
+            await hosted.run("image-upscale", image_url=file)
+        job = await hosted.run("image-upscale", image_url=file, take="next")
+        assert job.status == "completed"
+        assert await hosted.upload(file) != before
+
+    run(hosted, scenario)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_storage_that_asks_for_a_long_wait_ends_the_call_with_the_time(
+    tmp_path: Path, status: int
+) -> None:
+    file = make_png(tmp_path / "a.png")
+    clock = AdvancingClock()
+    with Storage() as storage:
+        storage.puts, storage.put_headers = [status], {"Retry-After": "86400"}
+        client = client_of(storage, tmp_path, clock)
+        with pytest.raises(RateLimitError, match=r"Try again in 86,400 s") as caught:
+            run(client, lambda: client.upload(file))
+    assert caught.value.retry_after_s == 86_400
+    assert caught.value.retry_at is not None
+    assert caught.value.sent is True
+    assert max(clock.slept_s, default=0.0) < 120
+
+
+def test_short_waits_that_a_storage_asks_for_are_kept(tmp_path: Path) -> None:
+    file = make_png(tmp_path / "a.png")
+    clock = AdvancingClock()
+    with Storage() as storage:
+        storage.puts, storage.put_headers = [503, 503], {"Retry-After": "7"}
+        client = client_of(storage, tmp_path, clock)
+        run(client, lambda: client.upload(file))
+    assert sum(each == 7 for each in clock.slept_s) == 2
+
+
+class Late(Storage):
+    """Takes all bytes at once, and answers later than other requests may take."""
+
+    late_s = 3.0
+
+
+def test_a_storage_may_take_longer_for_its_answer_than_others(
+    tmp_path: Path,
+) -> None:
+    file = sound(tmp_path, megabytes=1.0)
+    with Late() as storage:
+        where = Service(storage.base_url, API_KEY)
+        history = History(tmp_path / "history.sqlite3")
+        client = async_client(where, history=history, timeout_s=1)
+        assert run(client, lambda: client.upload(file))
+    assert len(storage.headers_of("PUT")) == 1
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "nan", "inf"])
+def test_the_wait_for_the_answer_to_an_upload_is_a_number_of_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_UPLOAD_TIMEOUT_S", text)
+    file = make_png(tmp_path / "a.png")
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        with pytest.raises(InputError, match="MEDIAKIT_UPLOAD_TIMEOUT_S"):
+            run(client, lambda: client.upload(file))
+
+
+def test_the_wait_for_the_answer_to_an_upload_can_be_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_UPLOAD_TIMEOUT_S", "1")
+    file = make_png(tmp_path / "a.png")
+    with Late() as storage:
+        where = Service(storage.base_url, API_KEY)
+        history = History(tmp_path / "history.sqlite3")
+        client = async_client(where, history=history, timeout_s=1)
+        with pytest.raises(ServiceError, match="MEDIAKIT_UPLOAD_TIMEOUT_S"):
+            run(client, lambda: client.upload(file))

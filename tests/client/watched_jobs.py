@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
-from mediakit.api_models import Job
+from mediakit.api_models import JobRecord
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.io_thread import io_thread
 from mediakit.client.jobs import Jobs
@@ -42,7 +42,7 @@ class Course:
     billing: str | None = "pending"
     unknown: str | None = None
 
-    def record(self, job_id: str, now_s: float) -> Job:
+    def record(self, job_id: str, now_s: float) -> JobRecord:
         """Return what the service says of it."""
         ran_s = now_s - self.starts_s
         fields: dict[str, Any] = {"id": job_id, "status": self.unknown or "running"}
@@ -50,7 +50,7 @@ class Course:
             settled = ran_s >= self.runs_s + self.settles_s
             open_ = None if self.billing is None else {"state": self.billing}
             fields |= {"status": "completed", "billing": CHARGE if settled else open_}
-        return Job.model_validate(fields)
+        return JobRecord.model_validate(fields)
 
 
 class Service:
@@ -72,7 +72,7 @@ class Service:
         seed: int = 1,
     ) -> None:
         self.clock = VirtualClock()
-        self.turns = ReadLimiter(reads_per_s, clock=self.clock)
+        self.limiter = ReadLimiter(reads_per_s, clock=self.clock)
         self.courses = courses
         self.clients = [self.client(seed + n) for n in range(clients)]
         self.jobs: dict[str, AsyncJob] = {}
@@ -82,7 +82,7 @@ class Service:
     def client(self, seed: int = 1) -> Poller:
         """Return what watches the jobs of one more client."""
         random = Random(seed)
-        return Poller(self.read, self.clock, self.turns, random)
+        return Poller(self.read, self.clock, self.limiter, random)
 
     async def read(self, job: AsyncJob) -> None:
         now_s = self.clock.monotonic_s()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
+import pwd
 import re
 import runpy
 import sqlite3
@@ -18,10 +20,12 @@ from jupyter_core import paths
 from packaging.requirements import Requirement
 
 import mediakit as mk
-from mediakit.diagnosis import EXTRAS, Diagnosis
+from mediakit.diagnosis import Diagnosis
+from mediakit.extras import EXTRAS
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.servers.answering_server import AnsweringServer
+from tests.support.servers.proxies import HTTPProxy
 from tests.support.servers.serving import ROOT, free_port
 
 WRONG_KEY = "key-of-nobody-0123456789"
@@ -154,9 +158,25 @@ def test_what_is_missing_comes_with_the_line_that_installs_it(
     [missing] = re.findall(r"not installed: (.*?)\)", " ".join(str(found).split()))
     assert {"sandbox", "team"} <= set(missing.split(", "))
     assert found.advice == (
-        'The sandbox needs uvicorn: python -m pip install "mediakit[sandbox]"',
-        'A history on Postgres needs psycopg: python -m pip install "mediakit[team]"',
+        "The sandbox needs uvicorn: python -m pip install uvicorn",
+        'A history on Postgres needs psycopg: python -m pip install "psycopg[binary]"',
     )
+
+
+def test_another_distribution_of_the_same_package_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Conflict" not in str(mk.doctor(home=tmp_path))
+    metadata = tmp_path / "site" / "mediakit-0.7.2.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Name: mediakit\nVersion: 0.7.2\n")
+    (metadata / "RECORD").write_text("mediakit/__init__.py,,\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+    conflict = wrong_in(mk.doctor(home=tmp_path))["Conflict"]
+    assert conflict.startswith("mediakit also installs a package named mediakit")
+    assert "python -m pip uninstall mediakit" in conflict
+    assert conflict.endswith("--no-deps jupyter-mediakit.")
 
 
 def test_what_a_jupyter_server_lacks_comes_with_the_line_that_installs_it(
@@ -221,3 +241,108 @@ def test_every_extra_is_known_by_what_it_brings() -> None:
     brought["socks"] = {"socksio"}  # what httpx[socks] brings
 
     assert {extra: set(names) for extra, names in EXTRAS.items()} == brought
+
+
+def test_a_hub_whose_browsers_do_not_reach_this_machine_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "Browser" not in [each.name for each in mk.doctor(home=tmp_path).findings]
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/someone/")
+    found = {each.name: each for each in mk.doctor(home=tmp_path).findings}
+
+    assert not found["Browser"].is_ok
+    assert "Install jupyter-server-proxy where" in found["Browser"].text
+
+
+# -- the environment -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HTTPS_PROXY", "socks://127.0.0.1:1080"),
+        ("SSL_CERT_FILE", "/gone/ca.pem"),
+        ("SSLKEYLOGFILE", "/gone/keys.log"),
+    ],
+)
+def test_a_variable_that_a_url_needs_and_that_is_no_use_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    (tmp_path / "mediakit.toml").write_text('openapi = "https://media.test/x.json"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(name, value)
+    wrong = wrong_in(mk.doctor("https://media.test", WRONG_KEY, home=tmp_path))
+
+    assert f"{name}={value}" in wrong["Service"]
+    assert f"{name}={value}" in wrong["Functions"]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "api_key", "words"),
+    [
+        (
+            "https://media.test/?key=1",
+            WRONG_KEY,
+            "without a user name, password, query",
+        ),
+        ("https://media.test", f"'{WRONG_KEY}'", "without quotes"),
+        ("https://media.test", f"{WRONG_KEY}\n", "a line break"),
+    ],
+)
+def test_a_setting_that_can_only_be_a_mistake_is_named(
+    tmp_path: Path, base_url: str, api_key: str, words: str
+) -> None:
+    assert words in wrong_in(mk.doctor(base_url, api_key, home=tmp_path))["Settings"]
+
+
+def test_a_proxy_that_wants_a_password_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HTTPProxy(free_port(), credentials="ann:s@cret") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url())
+        wrong = wrong_in(mk.doctor("http://media.test", WRONG_KEY, home=tmp_path))
+
+    assert "the proxy refused" in wrong["Service"]
+
+
+def test_a_socks_proxy_that_the_url_does_not_need_is_no_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "socksio", None)
+
+    assert not [line for line in mk.doctor(home=tmp_path).advice if "SOCKS" in line]
+
+
+def test_a_user_without_a_home_is_told_to_name_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_entry(_: int) -> None:
+        raise KeyError
+
+    for name in ("HOME", "XDG_DATA_HOME", "MEDIAKIT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", no_entry)
+
+    assert "set MEDIAKIT_HOME, or pass home=" in wrong_in(mk.doctor())["Settings"]
+    for home in (None, "~/media"):
+        with pytest.raises(mk.InputError, match="MEDIAKIT_HOME"):
+            mk.connect(home=home)
+    assert mk.doctor(home=tmp_path).is_ok
+
+
+def test_a_key_log_that_cannot_be_written_does_not_matter_on_this_machine(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    program = (
+        "import sys, mediakit as mk\nprint(mk.doctor(*sys.argv[1:3], home=sys.argv[3]))"
+    )
+    report = subprocess.run(
+        [sys.executable, "-c", program, sandbox.base_url, sandbox.api_key, tmp_path],
+        env={**os.environ, "SSLKEYLOGFILE": "/gone/keys.log"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert "reachable; a sandbox" in report

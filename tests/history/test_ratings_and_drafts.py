@@ -15,7 +15,14 @@ from mediakit.errors import InputError
 from mediakit.history import History, Judgement, Preference, forms, ratings
 from mediakit.history.forms import DRAFTS_KEPT_FOR
 from tests.support.frames import TEXT
-from tests.support.submissions import HERE, START, completed, job, submission
+from tests.support.submissions import (
+    HERE,
+    START,
+    completed,
+    failed,
+    job,
+    submission,
+)
 from tests.support.virtual_clock import VirtualClock
 
 MINE: dict[str, Any] = {**HERE}
@@ -104,7 +111,7 @@ def test_runtime_and_ratings_are_columns_beside_the_parameters(
     assert listed(frame[names].loc["k1"]) == [12.5, 4, True, "3f2a"]
     assert listed(frame[names].loc["k2"]) == [None] * 4
     kinds = {name: str(frame[name].dtype) for name in ("runtime_s", "rating", "keep")}
-    assert kinds == {"runtime_s": "float64", "rating": "Int8", "keep": "boolean"}
+    assert kinds == {"runtime_s": "float64", "rating": "Int64", "keep": "boolean"}
 
 
 # -- ratings, tags and notes -----------------------------------------------------------
@@ -200,6 +207,20 @@ def test_a_comparison_is_of_two_jobs(
             )
         assert sentence in str(caught.value)
         assert ratings.preferences(history, **MINE) == []
+
+
+def test_a_failed_job_has_nothing_to_rate_or_keep(history: History) -> None:
+    history.claim(submission("k1"))
+    history.record_job("k1", failed())
+    for wrong in ({"rating": 4}, {"keep": True}, {"keep": True, "note": "blurred"}):
+        with pytest.raises(InputError, match="this one failed"):
+            ratings.judge(history, **MINE, job_id="media_1", **wrong)
+    assert ratings.judgements(history, **MINE) == []
+
+    said = ratings.judge(
+        history, **MINE, job_id="media_1", rating=None, keep=False, note="too long"
+    )
+    assert ratings.judgements(history, **MINE) == [said]
 
 
 def test_judgements_of_any_number_of_jobs_are_read(

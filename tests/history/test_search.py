@@ -1,6 +1,7 @@
 """Searching the history by words, project, function and status."""
 
 import json
+from functools import partial
 from itertools import count
 
 import pytest
@@ -8,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
-from mediakit.history import History, Parent
-from mediakit.history.titles import folded
+from mediakit.history import History, Parent, ratings
+from mediakit.history.search import folded
 from tests.support.soak import trials
 from tests.support.submissions import HERE, completed, failed, job, submission
 
@@ -32,6 +33,22 @@ def test_all_words_must_occur_in_any_order(history):
     assert found(history, "kite blue") == ["blue"]
     assert found(history, "kit un") == ["blue", "red"]
     assert found(history, "kite submarine") == []
+
+
+@BOTH
+def test_words_in_notes_and_tags_of_the_output_are_found_too(history):
+    for key, prompt in (("kite", "a kite"), ("gull", "a gull")):
+        history.claim(submission(key, draw_key=key, prompt=prompt))
+        history.record_job(key, completed(job_id=f"media_{key}"))
+    judge = partial(ratings.judge, history, **HERE, job_id="media_kite")
+    judge(tags=("hero shot", "for Mia"), note="Best HORIZON, 100% calm")
+    assert found(history, "best horizon") == ["kite"]
+    assert found(history, "hero kite mia") == ["kite"]
+    assert found(history, "100%") == ["kite"]
+    assert found(history, "gull hero") == []
+    # What writes a list of tags down is in no tag.
+    for sign in ('"', "[", "]", ","):
+        assert "gull" not in found(history, sign)
 
 
 def test_prompt_function_kind_job_project_and_error_are_searched(history):

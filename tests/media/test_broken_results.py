@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
+import av
 import pytest
 
 from mediakit import Client
-from mediakit.media import poster_jpeg
+from mediakit.media import poster_jpeg, probe
+from mediakit.media.previews import write_preview
 from mediakit.widgets.job.preview import preview_of
+from tests.sandbox.render.studio import Studio
+from tests.support.samples.assorted_files import CLIPS
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.servers.file_server import FileServer
 
@@ -22,6 +26,27 @@ def of_an_unknown_codec(clip: bytes) -> bytes:
 
 def without_its_end(clip: bytes) -> bytes:
     return clip[: len(clip) // 2]
+
+
+def with_a_damaged_packet(clip: bytes) -> bytes:
+    """Overwrite the pixels of one frame in the middle."""
+    with av.open(BytesIO(clip), "r") as file:
+        packets = [packet for packet in file.demux(video=0) if packet.size]
+    middle = packets[len(packets) // 2]
+    assert middle.pos is not None
+    return clip[: middle.pos] + bytes(middle.size) + clip[middle.pos + middle.size :]
+
+
+def test_a_clip_with_a_damaged_packet_is_copied_and_upscaled_whole(
+    tmp_path: Path,
+) -> None:
+    clip, studio = tmp_path / "clip.mov", Studio(tmp_path)
+    clip.write_bytes(with_a_damaged_packet(CLIPS["PNG in mov"]()))
+    write_preview(clip, tmp_path / "copy.mp4")
+    studio.film("video-upscale", {"video_url": studio.url(clip)}, clip)
+
+    for path in (tmp_path / "copy.mp4", studio.output):
+        assert probe(path, "video", "v").duration_s == pytest.approx(0.5, abs=0.05)
 
 
 def mutated(content: bytes) -> Iterator[bytes]:
@@ -40,17 +65,22 @@ def clip(tmp_path: Path) -> bytes:
     return make_mp4(tmp_path / "clip.mp4", (128, 64), 0.3).read_bytes()
 
 
-@pytest.mark.parametrize("damage", [of_an_unknown_codec, without_its_end])
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (of_an_unknown_codec, "its codec is unknown"),
+        (without_its_end, "the file cannot be read here as a video"),
+    ],
+)
 def test_a_broken_result_is_a_sentence_and_not_a_defect(
-    clip: bytes, damage: Callable[[bytes], bytes]
+    clip: bytes, damage: Callable[[bytes], bytes], reason: str
 ) -> None:
     preview = preview_of(BytesIO(damage(clip)), "video")
 
     assert preview.poster is None
-    assert "the file cannot be read here" in (preview.trouble or "")
+    assert reason in (preview.trouble or "")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_no_damage_to_a_file_raises_anything_but_the_two_errors_of_a_broken_file(
     clip: bytes, tmp_path: Path
 ) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-from pathlib import Path
+from collections.abc import Callable
+from datetime import date
+from io import BytesIO, StringIO
+from pathlib import Path, PurePath
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -130,6 +133,69 @@ def test_pictures_from_code_are_uploaded_and_paid_once(
     assert again.id == from_memory.id
     assert again.reused
     assert str(again.state.body["image_url"]).startswith("http")
+
+
+class Tensor:
+    """Numbers of another library, which numpy can read."""
+
+    shape = (48, 64)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Any:
+        return np.asarray(PICTURE.convert("L")) / 255
+
+
+def written_file(folder: Path) -> Any:
+    file = NamedTemporaryFile(dir=folder)  # noqa: SIM115 - closed by the test
+    file.write(encoded("PNG"))  # neither flushed nor wound back
+    return file
+
+
+def open_file(folder: Path) -> Any:
+    path = folder / "picture.png"
+    path.write_bytes(encoded("PNG"))
+    return path.open("rb")
+
+
+@pytest.mark.parametrize(
+    "make", [written_file, open_file, lambda _: BytesIO(encoded("PNG"))]
+)
+def test_an_open_file_is_the_medium_that_is_in_it(
+    client: Client, tmp_path: Path, make: Callable[[Path], Any]
+) -> None:
+    with make(tmp_path) as file:
+        place = file.tell()
+        job = client.submit("image-upscale", image_url=file)
+        assert file.tell() == place
+    path = tmp_path / "a.png"
+    path.write_bytes(encoded("PNG"))
+    assert client.submit("image-upscale", image_url=path).id == job.id
+
+
+def test_a_path_of_any_kind_and_a_tensor_are_taken(
+    client: Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(encoded("PNG"))
+
+    by_path = client.submit("image-upscale", image_url=path)
+    assert client.submit("image-upscale", image_url=PurePath(path)).id == by_path.id
+    assert client.upload(PurePath(path)) == client.upload(path)
+    assert pixels(file_of(Tensor(), "x")).shape == (48, 64)
+
+
+@pytest.mark.parametrize("value", [object(), StringIO("text"), date(2026, 1, 1)])
+def test_a_field_of_a_medium_says_what_it_takes(client: Client, value: object) -> None:
+    with pytest.raises(InputError, match="open for reading bytes") as refusal:
+        client.estimate("image-upscale", image_url=value)
+    assert refusal.value.field == "image_url"
+
+
+def test_a_broken_clip_is_refused_as_a_clip(client: Client, tmp_path: Path) -> None:
+    clip = tmp_path / "clip.mp4"
+    clip.write_bytes(b"no clip at all, but long enough to look at" * 20)
+
+    with pytest.raises(InputError, match="must be a clip"):
+        client.upload(clip)
 
 
 def test_bytes_of_something_else_are_refused_before_anything_is_sent(

@@ -1,21 +1,41 @@
-"""The wheel, which several tests install in environments of their own."""
+"""What is shipped: built here, or by `make dist`, which names its folder."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.packaging.test_project import ROOT, project_files
 from tests.support.environments import builder, built_once
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel."""
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder with the wheel and the sdist, built from what git tracks."""
+    if "MEDIAKIT_DIST" in os.environ:
+        return Path(os.environ["MEDIAKIT_DIST"])
 
     def build(folder: Path) -> None:
-        backend = builder(tmp_path_factory)
-        backend.run("-m", "hatchling", "build", "-t", "wheel", "-d", folder)
+        tree = tmp_path_factory.mktemp("tree") / "project"
+        for path in project_files():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, tree / path)
+        build_in(tree, folder, tmp_path_factory)
 
-    [built] = built_once(tmp_path_factory, "wheel", build).glob("*.whl")
+    return built_once(tmp_path_factory, "dist", build)
+
+
+@pytest.fixture(scope="session")
+def wheel(dist: Path) -> Path:
+    """Return the wheel."""
+    [built] = dist.glob("*.whl")
     return built
+
+
+def build_in(tree: Path, target: Path, factory: pytest.TempPathFactory) -> None:
+    """Build the sdist and the wheel of a folder, without git."""
+    what = ("-t", "sdist", "-t", "wheel", "-d", target)
+    builder(factory).run("-m", "hatchling", "build", *what, cwd=tree)

@@ -18,6 +18,7 @@ from tests.packaging.test_project import ROOT, project_metadata
 CONSTRAINTS = {"constraints.txt": "3.14", "constraints-lowest.txt": "3.12"}
 # Packages that belong to another one, or to a distribution of another name.
 HOMES = {
+    "mediakit": "jupyter-mediakit",
     "PIL": "pillow",
     "httpcore": "httpx",
     "jupyter_core": "ipykernel",  # asked only in a kernel of a Jupyter server
@@ -32,7 +33,7 @@ def test_constraints_hold_every_dependency(file: str) -> None:
     python = CONSTRAINTS[file]
     names = {canonicalize_name(one.name) for one in requirements(python=python)}
     names.add(canonicalize_name(binder[-1]))
-    assert names - pinned(file).keys() == {"mediakit"}
+    assert names - pinned(file).keys() == {"jupyter-mediakit"}
 
 
 def test_the_lowest_constraints_are_the_floors_of_what_people_install() -> None:

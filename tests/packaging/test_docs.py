@@ -27,6 +27,7 @@ PAGES = [
     DOCS.parent / "README.md",
     PAGE,
     DOCS / "sandbox.md",
+    DOCS / "cheat_sheet.md",
     *GUIDES,
     *sorted(DOCS.glob("explanation/*.md")),
     DOCS / "reference" / "errors.md",

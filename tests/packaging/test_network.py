@@ -21,9 +21,10 @@ NETWORK |= {"uvicorn", "distributed", "psycopg", "requests", "urllib3", "websock
 NETWORK |= {"http.client", "http.server", "urllib.request", "ftplib", "smtplib"}
 ENGINE = "create_engine"
 WORDS = {name.split(".")[0] for name in NETWORK} | {ENGINE}
-# Reserved for documentation and tests (RFC 2606), and the name of a format (SVG).
+# Reserved for documentation and tests (RFC 2606), and names of formats (SVG, XMP).
 NOBODYS_HOST = re.compile(
-    r"(?:[\w-]+\.)*(?:example(?:\.com)?|invalid|test)|localhost|127\.0\.0\.1|www\.w3\.org"
+    r"(?:[\w-]+\.)*(?:example(?:\.com)?|invalid|test)|localhost|127\.0\.0\.1"
+    r"|www\.w3\.org|ns\.adobe\.com"
 )
 URL_HOST = re.compile(r"\b(?:https?|wss?)://([\w.-]+)")
 SHIPPED = {".py", ".js", ".mjs", ".css", ".html"}

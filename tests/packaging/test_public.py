@@ -34,6 +34,9 @@ def test_a_pure_estimate_needs_no_client() -> None:
     }
 
     assert mk.estimate("text-to-video", {"prompt": "a"}).text == "$0.34"
+    assert mk.estimate("text-to-video", prompt="a").text == "$0.34"
+    shorter = mk.estimate("text-to-video", {"prompt": "a", "duration": 5}, duration=3)
+    assert shorter.text == "$0.204"
     assert mk.estimate("r1", body).kind == "upper_bound"
     assert mk.estimate("r1", body, seconds={url: 2.5}).text == "$0.72576"
 
@@ -139,4 +142,4 @@ def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
         assert texts[0].startswith("Text to video: completed")
     report = " ".join(doctor["outputs"][0]["data"]["text/plain"].split())
     assert "Front end JupyterLab or Notebook" in report
-    assert '%pip install "mediakit[sandbox]" (then restart the kernel)' in report
+    assert "The sandbox needs uvicorn: %pip install uvicorn (then restart" in report

@@ -15,12 +15,14 @@ from pydantic import Field
 from mediakit import Client
 from mediakit.catalog import Catalog, Function, OwnRate
 from mediakit.catalog.examples import example
-from mediakit.estimates import MS_PER_S, Line, per_second
+from mediakit.clock import MS_PER_S
+from mediakit.estimates import Line, per_second
 from mediakit.media import probe
 from mediakit.money import MicroUSD
 from mediakit.rules import OnlyWhen, when
 from mediakit.sandbox.server.running import Sandbox, start
-from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit
+from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Title, Unit
+from mediakit.widgets.controls.messages import label_of
 
 DECLARED = Catalog.default()
 TOOL = Path(__file__).parents[2] / "tools" / "write_reference.py"
@@ -38,7 +40,9 @@ class SkyPainting(MediaRequest, kind="sky-painting", media_type="video", closed=
     """Length of the video."""
     mood: Literal["calm", "storm"] = "calm"
     """What it feels like."""
-    lightning: Omittable[Annotated[int, Field(ge=1, le=20)]] = None
+    lightning: Omittable[
+        Annotated[int, Field(ge=1, le=20), Title("Number of flashes")]
+    ] = None
     """How many flashes."""
 
     rules = (OnlyWhen(("lightning",), when("mood", "storm")),)
@@ -149,3 +153,10 @@ def test_a_sandbox_tells_others_about_made_up_functions(client: Client) -> None:
         assert dict(theirs.fields) == dict(mine.fields)
         assert theirs.doc == mine.doc
         assert theirs.estimate({"prompt": "a"}).high is None
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_a_title_is_the_label_of_a_field_also_behind_a_schema(kind: str) -> None:
+    fields = CATALOG.function(kind).fields
+    assert label_of(fields["lightning"]) == "Number of flashes"
+    assert label_of(fields["mood"]) == "Mood"

@@ -147,7 +147,9 @@ def test_the_example_of_the_configuration_page_is_accepted(tmp_path: Path) -> No
     (tmp_path / "mediakit.toml").write_text(example, "utf-8")
     bindings = Bindings.read(tmp_path)
 
-    assert list(tomllib.loads(example)) == ["openapi", "functions", "rates"]
+    sections = ["openapi", "functions", "rates", "reports"]
+    assert list(tomllib.loads(example)) == sections
     assert bindings.openapi == "https://media.example.com/openapi.json"
     paths = {path for each in bindings.functions.values() for path in each}
     assert set(bindings.rates) <= paths | set(bindings.functions)
+    assert bindings.reports == {"charge": "spend_micro_usd"}

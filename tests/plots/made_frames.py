@@ -35,7 +35,7 @@ def daily(charges, *, first=FIRST, **columns):
 
 def instants(days):
     naive = pd.to_datetime(pd.Series(list(days), dtype="object"))
-    return naive.astype("datetime64[us]").dt.tz_localize("UTC")
+    return naive.astype("datetime64[us]")
 
 
 def categories(texts):
@@ -73,7 +73,7 @@ def charges(*rows):
     for name in ("estimate_low_micro_usd", "estimate_high_micro_usd"):
         columns[name] = pd.array(columns[name], dtype="Int64")
     columns["charge_micro_usd"] = whole(columns["charge_micro_usd"])
-    columns["rating"] = pd.array(columns["rating"], dtype="Int8")
+    columns["rating"] = pd.array(columns["rating"], dtype="Int64")
     columns["keep"] = pd.array(columns["keep"], dtype="boolean")
     return pd.DataFrame(columns)
 
@@ -97,6 +97,9 @@ class Forecast:
 
     days: pd.DataFrame
     budget: None = None
+    project: str | None = None
+    api_key_id: str | None = None
+    has_interval: bool = True
 
     def frame(self):
         return self.days

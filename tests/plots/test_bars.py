@@ -9,8 +9,8 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from mediakit.plots import alt_text, changes, cost_per_keeper, share
-from mediakit.plots.style import FUNCTION_COLOURS
-from tests.plots.drawn import bars, figure_of, notes, title
+from mediakit.plots.style import LIGHT
+from tests.plots.drawn import bars, figure_of, notes, ticks, title
 from tests.plots.made_frames import charge, charges, daily, monthly
 from tests.support.soak import trials
 
@@ -31,7 +31,7 @@ def test_the_largest_is_on_top_with_its_sum_and_part():
     ]
     assert title(axes) == "Spend by function: $7.00"
     assert axes.yaxis_inverted()
-    own = [FUNCTION_COLOURS[name][0] for name in ("r1", "keyframes")]
+    own = [LIGHT.functions[name] for name in ("r1", "keyframes")]
     assert [to_hex(bar.get_facecolor()) for bar in axes.patches] == own
     assert alt_text(axes) == (
         "Spend by function: $7.00. r1 $6.00  85.7%; keyframes $1.00  14.3%."
@@ -197,3 +197,8 @@ def test_a_small_plot_says_less():
     axes = figure_of((5, 3)).subplots()
     (bar, *_) = bars(cost_per_keeper(charges(KEPT, UNRATED), ax=axes))
     assert bar == ("r1", 1_500_000, "$1.50  1 of 2")
+
+
+def test_without_a_keeper_the_axis_has_amounts_that_people_pay():
+    axes = cost_per_keeper(charges(charge(keep=False), charge(keep=False)))
+    assert ticks(axes.xaxis)[:3] == ["$0.00", "$0.50", "$1.00"]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import accumulate
 
 import pandas as pd
@@ -47,7 +48,7 @@ def test_a_part_of_a_month_is_drawn_in_its_whole_month():
     drawn = cumulative(THREE_DAYS).frame
     assert len(drawn) == OCTOBER
     assert known(drawn, "spent_micro_usd") == SPENT
-    assert str(drawn["day"].dtype) == "datetime64[us, UTC]"
+    assert str(drawn["day"].dtype) == "datetime64[us]"
     assert str(drawn["day"].iloc[-1].date()) == "2026-10-31"
 
 
@@ -89,6 +90,27 @@ def test_the_fan_opens_where_the_spend_ends():
         "80%: $4.50 to $6.00",
         "spent $4.00",
     ]
+
+
+def test_where_the_forecast_has_no_interval_the_picture_has_none():
+    made = replace(forecast(SPENT, AHEAD), has_interval=False)
+    axes = cumulative(THREE_DAYS, forecast=made)
+    assert legend(axes) == ["expected $5.00", "spent $4.00"]
+    assert "80%" not in alt_text(axes)
+    assert len(axes.collections) == 1
+    assert line(axes, "expected")[-1] == AHEAD[-1][0]
+    assert known(axes.frame, "high_micro_usd") == []
+
+
+@pytest.mark.parametrize("column", ["project", "api_key_id"])
+def test_a_forecast_of_a_part_is_not_drawn_over_the_spend_of_all(column):
+    made = replace(forecast(SPENT, AHEAD), **{column: "mine"})
+    whole = THREE_DAYS.assign(**{column: ["mine", "other"] * 3})
+    for frame in (whole, THREE_DAYS.drop(columns=column, errors="ignore")):
+        with pytest.raises(InputError, match=f"only the rows whose {column}"):
+            cumulative(frame, forecast=made)
+    mine = whole[whole[column] == "mine"]
+    assert "expected $5.00" in legend(cumulative(mine, forecast=made))
 
 
 def test_a_month_without_spend_but_with_a_forecast_has_its_days():

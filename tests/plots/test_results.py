@@ -1,5 +1,7 @@
 """Pictures of a sweep: ratings by two axes, differences, rankings, and the frontier."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
 from mediakit.sweep.comparison import compare
 from mediakit.sweep.rankings import bradley_terry, pareto
-from tests.plots.drawn import legend, notes, ticks, title
+from tests.plots.drawn import figure_of, legend, notes, ticks, title
 
 
 def results(*rows):
@@ -118,6 +120,68 @@ def test_differences_have_their_intervals_and_the_largest_is_on_top():
 def test_one_pair_has_no_interval():
     comparison = compare(results(ROWS[0], ROWS[2]), "resolution", by="prompt")
     assert "(" not in cells(forest(comparison))[0]
+
+
+def test_too_few_pairs_are_said_beside_their_difference():
+    rows = [
+        (f"prompt {n}", resolution, stars, 1)
+        for n in range(3)
+        for resolution, stars in (("720p", 1), ("1080p", 5))
+    ]
+    axes = forest(compare(results(*rows), "resolution"))
+    assert cells(axes)[0].endswith("n=3, too few")
+    assert title(axes) == "0 of 1 differences exceed chance"
+
+
+PROMPTS = [
+    "An espresso cup on a marble counter, morning light, 35 mm",
+    "Espresso, close-up of crema, soft window light, slow push-in",
+    "A hand that puts an espresso cup on the counter, handheld",
+]
+SHOTS = [
+    *("slow dolly in from the left", "top-down, rotating", "macro of the crema"),
+    *("steam against the window", "hand enters the frame", "pull back to the café"),
+]
+REAL = results(
+    *(
+        (p, s, 1 + (n * m) % 5, 1)
+        for n, p in enumerate(PROMPTS)
+        for m, s in enumerate(SHOTS)
+    )
+)
+MANY_SHOTS = results(
+    *((p, f"{s}, {n}", 3, 1) for p in PROMPTS for s in SHOTS for n in range(5))
+)
+
+
+@pytest.mark.parametrize("frame", [REAL, MANY_SHOTS], ids=["six shots", "thirty"])
+@pytest.mark.parametrize("size", [(9, 3.6), (4.5, 3.6), None], ids=str)
+def test_no_two_names_of_a_heatmap_touch(frame, size):
+    ax = None if size is None else figure_of(size, layout="constrained").subplots()
+    axes = heatmap(frame, "resolution", "prompt", ax=ax)
+    axes.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(boxes) == len(frame) / 3
+    for left, right in pairwise(sorted(boxes, key=lambda box: box.x0)):
+        assert left.x1 <= right.x0
+    written = [text.get_window_extent() for text in axes.texts]
+    assert not any(
+        one.overlaps(other) for n, one in enumerate(written) for other in written[:n]
+    )
+
+
+def test_intervals_have_most_of_the_width_beside_long_prompts():
+    wins = pd.DataFrame({"winner": PROMPTS, "loser": PROMPTS[1:] + PROMPTS[:1]})
+    for axes in (
+        forest(compare(REAL, "prompt")),
+        ranking(bradley_terry(wins)),
+    ):
+        figure = axes.figure
+        figure.draw_without_rendering()
+        assert axes.get_window_extent().width > 0.6 * figure.bbox.width
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert all(figure.bbox.x0 <= b.x0 <= b.x1 <= figure.bbox.x1 for b in boxes)
+        assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[:n])
 
 
 # -- ranking ----------------------------------------------------------------------

@@ -14,6 +14,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from mediakit import plots
+from mediakit.catalog.catalog import REQUEST_TYPES
 from mediakit.errors import InputError
 from mediakit.plots.style import COLOURS, DARK_COLOURS, LIGHT
 from mediakit.sweep.comparison import compare
@@ -252,7 +253,7 @@ def test_the_colours_of_a_style_sheet_are_those_of_the_series():
         cycle = [entry["color"] for entry in mpl.rcParams["axes.prop_cycle"]]
         axes = PLOTS["share"]()
     drawn = [to_hex(bar.get_facecolor()) for bar in axes.patches]
-    assert drawn == [to_hex(colour) for colour in cycle[: len(drawn)]]
+    assert {*drawn} == {to_hex(colour) for colour in cycle[: len(drawn)]}
 
 
 DEUTERANOPIA = np.array(
@@ -295,11 +296,64 @@ def test_importing_plots_does_not_load_matplotlib():
     assert found.stdout == "False\n"
 
 
+def test_each_function_of_the_catalog_declares_a_colour_of_its_own():
+    declared = [each.declared.colours for each in REQUEST_TYPES.values()]
+    assert None not in declared
+    for colours in zip(*declared, strict=True):
+        assert len({*colours}) == len(REQUEST_TYPES)
+
+
 def test_a_function_has_one_colour_however_large_it_is_and_whatever_it_is_called():
     own = LIGHT.functions["r5"]
     assert LIGHT.of(["text-to-video", "r5", "other (3)"])[1:] == [own, LIGHT.other]
-    assert LIGHT.of(["R5", "sandbox/r5/r5"]) == [own, own]
-    # Other names take what is left, in order.
+    assert LIGHT.of(["R5"]) == LIGHT.of(["sandbox/r5/r5"]) == [own]
+    # Other names take what is left, the same whatever their order.
     named = LIGHT.of(["text-to-video", "Harbour", "Dunes"])
-    assert len(set(named)) == 3
-    assert named[1:] == list(COLOURS[1:3])
+    assert named[:0:-1] == list(COLOURS[1:3])
+    assert LIGHT.of(["Dunes", "text-to-video", "Harbour"]) == [
+        *(named[2], named[0], named[1])
+    ]
+    paths = [f"vendor-{n}/text-to-video" for n in range(8)]
+    assert len({*LIGHT.of(paths)}) == 8
+    assert LIGHT.of(paths[::-1]) == LIGHT.of(paths)[::-1]
+
+
+def test_a_renamed_model_has_another_colour_in_bars_and_legend_than_the_new_one():
+    paths = [f"vendor-{n}/{'long-' * 12}name/text-to-video" for n in range(3)]
+    rows = daily({"a": [1_000_000] * 3, "b": [2_000_000] * 3, "c": [3_000_000] * 3})
+    renamed = dict(zip("abc", paths, strict=True))
+    frame = rows.assign(
+        function=rows["kind"].astype("str").map(renamed),
+        kind="text-to-video",
+    )
+    for axes in (plots.spend_by_day(frame), plots.spend_by_day(frame, by="function")):
+        entries = axes.get_legend().get_patches()
+        assert len({patch.get_facecolor() for patch in entries}) == 3
+        texts = [text.get_text() for text in axes.get_legend().get_texts()]
+        names = {text.rsplit("  ", 1)[0] for text in texts}
+        assert len(names) == 3
+        assert all(f"vendor-{n}" in " ".join(names) for n in range(3))
+    axes = plots.share(frame)
+    assert len({bar.get_facecolor() for bar in axes.patches}) == 3
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(set(labels)) == 3
+
+
+def test_what_no_font_has_is_a_box_and_said_once():
+    frame = RATED.assign(prompt=RATED["prompt"].map(lambda text: f"{text} 猫\t🚕\r"))
+    for axes in (
+        plots.heatmap(frame, "prompt", "resolution"),
+        plots.forest(compare(frame, "prompt")),
+        plots.frontier(frame, by="prompt"),
+        plots.cost_per_keeper(charges(charge(prompt="猫")), by="prompt"),
+        plots.share(DAILY.assign(猫="猫"), by="猫"),
+    ):
+        # A warning of matplotlib would be an error here.
+        everything = "".join(text.get_text() for text in texts(axes.figure))
+        assert "\N{WHITE SQUARE}" in everything
+        assert not {*everything} & {*"猫🚕\t\r"}
+        assert everything.count("font.family") == 1
+        drawn = {**axes.frame.attrs, "frame": axes.frame.to_string()}
+        assert "猫" in f"{drawn}"
+    greek = plots.share(DAILY.assign(project="Ελλάδα"), by="project")
+    assert "font.family" not in greek.get_xlabel()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.clock import SystemClock
-from mediakit.sandbox.clock import SandboxClock, to_us
+from mediakit.clock import SystemClock, to_us
+from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.server.host import resume_clock
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
 from tests.sandbox.conftest import Api, StartSandbox
 from tests.support import zygote
 from tests.support.clients import http_client
@@ -116,7 +116,7 @@ def test_the_clock_does_not_go_back_after_a_kill(
 
 def test_a_restart_is_never_before_what_was_dated(tmp_path: Path) -> None:
     system = SettableClock()
-    db = Database(tmp_path / "db")
+    db = SandboxDatabase(tmp_path / "db")
     db.run(
         "INSERT INTO org (id, name, balance_micro_usd, concurrency, queue_size)"
         " VALUES ('o', 'o', 0, 1, 1)"

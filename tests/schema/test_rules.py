@@ -72,7 +72,7 @@ REFUSED: list[tuple[Rule, Values, str]] = [
         {"ratio": "1:1"},
         "ratio must be no square when draft is not true (got '1:1')",
     ),
-    (ANY, {}, "roi is required, or else mask"),
+    (ANY, {}, "roi is required unless mask is given"),
     (
         TOGETHER,
         {"a": [1, 2], "b": [3, 4], "c": []},

@@ -1,28 +1,32 @@
 """A made-up month: jobs, what a service bills for them, and what a history holds.
 
 The bill is computed here from the jobs alone, by sums of its own, and goes through the
-readers of answers as the JSON and CSV texts that a service sends.
+readers of answers as the JSON that a service sends.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import anyio
 import pandas as pd
 
+from mediakit import Catalog
+from mediakit.client.billing import Report
 from mediakit.history.frames import _COLUMNS, entries_frame
-from mediakit.spend.bill import Bill as ReadBill
+from mediakit.spend.bill import read_bill
+from mediakit.spend.dates import ServiceClock
+from mediakit.spend.reconcile import Reconciliation
 from mediakit.spend.reconcile import reconciled as compared
-from mediakit.spend.reconcile_result import Reconciliation
+from mediakit.spend.reports import MonthlyReader
 
 MONTH = "2026-10"
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
-READ_FIRST, READ_LAST = date(2026, 9, 24), date(2026, 11, 7)
-TODAY = date(2026, 11, 15)
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 OWN = "key_1"
 PATHS = {
     "acme/sora/reference-to-video": "r1",
@@ -58,35 +62,7 @@ class Bill:
 
     daily: list[dict[str, Any]]
     monthly: list[dict[str, Any]]
-    csv: list[dict[str, Any]]
     total_micro_usd: int
-    opening_micro_usd: int = 10**18
-    changes: Mapping[str, Any] = field(default_factory=dict)
-
-    def monthly_body(self) -> dict[str, Any]:
-        moved = {
-            "opening_balance_micro_usd": self.opening_micro_usd,
-            "credits_granted_micro_usd": 5,
-            "top_ups_micro_usd": 7,
-            "closing_balance_micro_usd": self.opening_micro_usd
-            + 12
-            - self.total_micro_usd,
-        }
-        body = {
-            "month": MONTH,
-            "rows": self.monthly,
-            "total_micro_usd": self.total_micro_usd,
-            "invoices": [],
-        }
-        return body | moved | dict(self.changes)
-
-    def csv_text(self) -> str:
-        names = ["model_id", "model", "function", "jobs", "charge_micro_usd"]
-        lines = [",".join(names)]
-        for row in self.csv:
-            lines.append(",".join(str(row[name]) for name in names))
-        lines.append(f"total,,,,{self.total_micro_usd}")
-        return "\r\n".join(lines) + "\r\n"
 
 
 def named(path: str) -> dict[str, str]:
@@ -102,10 +78,9 @@ def bill_of(jobs: Iterable[Job]) -> Bill:
     by_month: Counter[str] = Counter()
     n_by_month: Counter[str] = Counter()
     for job in jobs:
-        if READ_FIRST <= job.day <= READ_LAST:
+        if FIRST <= job.day <= LAST:
             by_day[job.day, job.key, job.path] += job.micro_usd
             n_by_day[job.day, job.key, job.path] += 1
-        if FIRST <= job.day <= LAST:
             by_month[job.path] += job.micro_usd
             n_by_month[job.path] += 1
     daily = [
@@ -122,8 +97,7 @@ def bill_of(jobs: Iterable[Job]) -> Bill:
         {**named(path), "jobs": n_by_month[path], "charge_micro_usd": micro_usd}
         for path, micro_usd in sorted(by_month.items())
     ]
-    total = sum(by_month.values())
-    return Bill(daily, monthly, list(monthly), total)
+    return Bill(daily, monthly, sum(by_month.values()))
 
 
 def entry(job: Job, **changes: Any) -> dict[str, Any]:
@@ -181,19 +155,41 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class Reports:
+    """The reports of a service, read at one moment."""
+
+    def __init__(self, daily: Any, monthly: Any) -> None:
+        self._daily, self._monthly = daily, monthly
+
+    def now(self) -> datetime:
+        return NOW
+
+    async def daily(self, *_: str) -> Report:
+        return Report(self._daily, NOW)
+
+    async def monthly(self, _: str) -> Report:
+        return Report(self._monthly, NOW)
+
+
+def compared_reports(
+    daily: Any,
+    monthly: Any,
+    rows: Sequence[Mapping[str, Any]],
+    own_keys: tuple[str, ...] | None,
+) -> Reconciliation:
+    """Compare the bodies of two reports with a history, as seen in November."""
+    reports: Any = Reports(daily, monthly)
+    clock = ServiceClock(reports)
+    months = MonthlyReader(reports, Catalog.default(), clock)
+    bill = anyio.run(read_bill, reports, months, clock, MONTH)
+    return compared(bill, history_of(rows), PATHS, own_keys)
+
+
 def reconciled(
     bill: Bill,
     rows: Sequence[Mapping[str, Any]],
     own_keys: tuple[str, ...] | None = (OWN,),
-    **changes: Any,
 ) -> Reconciliation:
     """Compare a bill with a history, as October 2026 seen in November."""
-    read = ReadBill(MONTH, TODAY, **changes)
-    bodies = {
-        "monthly": bill.monthly_body(),
-        "csv": bill.csv_text(),
-        "daily": {"rows": bill.daily},
-    }
-    for name, body in bodies.items():
-        read.take(name, body)
-    return compared(read, history_of(rows), PATHS, own_keys)
+    monthly = {"rows": bill.monthly, "total_micro_usd": bill.total_micro_usd}
+    return compared_reports({"rows": bill.daily}, monthly, rows, own_keys)

@@ -13,10 +13,10 @@ from typing import Any
 
 from mediakit.catalog import Catalog
 from mediakit.client import Service
-from mediakit.client.account import Report
+from mediakit.client.billing import Report
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.history import History
-from mediakit.spend.spend import AsyncSpend
+from mediakit.spend import AsyncSpend
 from tests.support.virtual_clock import VirtualClock
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -48,5 +48,5 @@ class Desk:
             transport=httpx.MockTransport(self.service.handle),
             **more,
         )
-        client.components.jobs.poller._turns = ReadLimiter(2_000, clock=self.calendar)
+        client.components.jobs.poller.limiter = ReadLimiter(2_000, clock=self.calendar)
         return client

@@ -22,7 +22,7 @@ from mediakit.spend.forecasting import (
 from tests.support.frames import TEXT
 
 # As the frame of charges describes them.
-INSTANT = "datetime64[us, UTC]"
+INSTANT = "datetime64[us]"
 TYPES = dict.fromkeys(COLUMNS, TEXT) | {
     **dict.fromkeys(("settled_at", "day"), INSTANT),
     **dict.fromkeys(("created_at", "submitted_at", "finished_at"), INSTANT),
@@ -30,7 +30,7 @@ TYPES = dict.fromkeys(COLUMNS, TEXT) | {
     **dict.fromkeys(("estimate_low_micro_usd", "estimate_high_micro_usd"), "Int64"),
     "variance_micro_usd": "Int64",
     **dict.fromkeys(("charge_usd", "runtime_s"), "float64"),
-    "rating": "Int8",
+    "rating": "Int64",
     "keep": "boolean",
 }
 TODAY = date(2026, 10, 20)
@@ -58,7 +58,7 @@ def days(first: date, last: date) -> list[date]:
 
 
 def _rows_of(day: date) -> list[dict[str, Any]]:
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    midnight = pd.Timestamp(day)
     made = []
     for place, (kind, (model, price)) in enumerate(FUNCTIONS.items()):
         if (day.toordinal() + place) % (place + 1) and day.day != 1:
@@ -109,8 +109,12 @@ class FakeReconciliation:
     def frame(self, by: str = "month") -> pd.DataFrame:
         row = {
             "function": "sandbox/r1/r1",
+            "api_key_id": "key_1",
+            "history_micro_usd": 5,
+            "daily_micro_usd": 5,
+            "monthly_micro_usd": 5,
             "difference_micro_usd": 0,
-            "verdict": "match",
+            "verdict": "equal",
         }
         return pd.DataFrame([row])
 

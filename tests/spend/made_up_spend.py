@@ -71,10 +71,10 @@ def daily_of(
     days = [first + timedelta(days=n) for n in range(len(totals))]
     frame = pd.DataFrame(
         {
-            "day": pd.to_datetime([day.isoformat() for day in days], utc=True),
+            "day": pd.to_datetime([day.isoformat() for day in days]),
             "charge_micro_usd": np.array(totals, "int64"),
         }
     )
     for name, value in columns.items():
         frame[name] = [value] * len(frame)
-    return frame[frame["charge_micro_usd"] > 0].reset_index(drop=True)
+    return frame[frame["charge_micro_usd"] != 0].reset_index(drop=True)

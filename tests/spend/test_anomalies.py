@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediakit.spend.forecasting import HISTORY, anomalies_frame
+from mediakit.spend.anomalies import anomalies_frame
+from mediakit.spend.forecasting import HISTORY
 from tests.spend.made_up_spend import Whole, daily_of, made_up_days
 from tests.support.frames import types
 from tests.support.soak import trials
@@ -18,7 +19,7 @@ BEGIN = START - HISTORY
 DAYS_BEFORE = HISTORY.days
 DAYS = 28
 TYPES = {
-    "day": "datetime64[us, UTC]",
+    "day": "datetime64[us]",
     "charge_micro_usd": "int64",
     "usual_micro_usd": "int64",
     "z_score": "float64",
@@ -61,9 +62,10 @@ def test_most_bursts_are_found_and_few_other_days() -> None:
     [
         (1, 120_000_000, 30_000_000, 4.0, "high"),
         (2, 0, 10_000_000, 0.0, "low"),
+        (3, 2_000_000, 10_000_000, 0.2, "low"),
         (6, 10_000_000, 0, float("inf"), "high"),
     ],
-    ids=["dear", "without spend", "usually free"],
+    ids=["dear", "without spend", "suddenly cheap", "usually free"],
 )
 def test_a_day_is_compared_with_its_weekday(
     place: int, micro_usd: int, usual: int, factor: float, direction: str
@@ -71,10 +73,25 @@ def test_a_day_is_compared_with_its_weekday(
     totals = weeks(17, [10, 30, 10, 10, 10, 1, 0])
     totals[DAYS_BEFORE + place] = micro_usd
     (row,) = found(totals).to_dict("records")
-    assert row["day"] == pd.Timestamp(START + timedelta(days=place), tz="UTC")
+    assert row["day"] == pd.Timestamp(START + timedelta(days=place))
     assert (row["charge_micro_usd"], row["usual_micro_usd"]) == (micro_usd, usual)
     assert (row["factor"], row["direction"]) == (factor, direction)
     assert abs(row["z_score"]) > 3.5
+
+
+@pytest.mark.parametrize("place", [0, 3, DAYS - 1])
+def test_a_day_with_more_refunds_than_charges_is_unusual(place: int) -> None:
+    totals = weeks(17, [10, 30, 10, 10, 10, 1, 0])
+    totals[DAYS_BEFORE + place] = -25_000_000
+    (row,) = found(totals).to_dict("records")
+    assert row["day"] == pd.Timestamp(START + timedelta(days=place))
+    assert (row["charge_micro_usd"], row["direction"]) == (-25_000_000, "low")
+
+
+def test_a_refund_is_listed_where_nothing_else_is_known_yet() -> None:
+    frame = found([-5_000_000, 0, *weeks(1, [10] * 3)])
+    assert frame["charge_micro_usd"].tolist() == [-5_000_000]
+    assert {name: str(frame[name].dtype) for name in TYPES} == TYPES
 
 
 def test_days_as_usual_and_a_few_cents_on_a_free_day_are_not_unusual() -> None:

@@ -302,7 +302,7 @@ def test_a_sweep_and_a_client_share_what_is_left(desk: Desk) -> None:
         assert status.spent_micro_usd == CLIP_MICRO_USD + 3 * CELL_MICRO_USD
         assert status.spent_micro_usd == desk.service.charged_micro_usd
         problems = results.frame()["problem"].dropna()
-        assert all("the budget 'team' of $1.00" in text for text in problems)
+        assert all("the $1.00 budget 'team'" in text for text in problems)
         with pytest.raises(BudgetError, match="team 2026-11"):
             client.submit("text-to-video", prompt="b", **CLIP)
 
@@ -478,7 +478,7 @@ def test_a_burn_down_has_a_row_a_day_and_ends_at_what_is_spent(desk: Desk) -> No
         320_000,
     ]
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
-        "day": "datetime64[us, UTC]",
+        "day": "datetime64[us]",
         "charge_micro_usd": "int64",
         "spent_micro_usd": "int64",
         "left_micro_usd": "int64",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from pathlib import Path
 
 import pandas as pd
@@ -50,7 +51,16 @@ def test_a_refund_of_an_old_day_is_read_on_request(
     assert len(service.daily_reads) == reads
 
 
-@pytest.mark.parametrize("more", [{"next_cursor": "c"}, {"page": {"has_more": True}}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"next_cursor": "c"},
+        {"page": {"has_more": True}},
+        {"page": 1, "total_pages": 2},
+        {"total_count": 2},
+        {"links": {"next": "/billing/spend/daily?page=2"}},
+    ],
+)
 def test_a_report_with_further_pages_is_warned_of(
     client: Client, service: BillingServer, more: dict[str, object]
 ) -> None:
@@ -132,3 +142,53 @@ def test_prompts_are_written_as_they_are_or_as_in_the_files_of_a_sweep(
 def written_prompts(path: Path) -> set[str]:
     with path.open(newline="", encoding="utf-8") as file:
         return {row["prompt"] for row in csv.DictReader(file)}
+
+
+# -- a report that cannot be read ------------------------------------------------------
+
+UNREADABLE = {"rows": [{"label": "Dream 2", "spend_micro_usd": 340_000}]}
+
+
+@pytest.mark.parametrize("name", ["daily", "monthly"])
+def test_the_page_of_a_month_has_what_can_be_read_and_says_what_is_not(
+    client: Client, service: BillingServer, tmp_path: Path, name: str
+) -> None:
+    client.submit("text-to-video", prompt="a kite", duration=3).settle(PATIENCE_S)
+    row, other = bill_row(340_000), bill_row(60_000, key="a colleague's")
+
+    def asked_days() -> dict[str, object]:
+        asked = service.daily_reads[-1]
+        is_asked = asked["start_date"] <= row["date"] <= asked["end_date"]
+        return {"rows": [row, other] if is_asked else []}
+
+    service.bill = Bill.of(row, other)
+    service.bill.daily = asked_days
+    setattr(service.bill, name, UNREADABLE)
+    warned = [mk.IncompleteDataWarning] if name == "daily" else []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        page = client.spend.report(None, tmp_path / "month.html").read_text("utf-8")
+    assert [each.category for each in caught] == warned
+    assert f"{name} report could not be read" in page
+    assert "$0.40" in page
+    assert "media_000" in page
+    assert "a kite" in page
+
+
+def test_a_forecast_without_a_daily_report_is_of_the_charges_in_the_history(
+    client: Client, service: BillingServer
+) -> None:
+    client.submit("text-to-video", prompt="a kite", duration=3).settle(PATIENCE_S)
+    service.bill.daily = UNREADABLE
+    with pytest.warns(mk.IncompleteDataWarning, match="Only the charges in this hist"):
+        forecast = client.spend.forecast()
+    assert forecast.so_far_micro_usd == 340_000
+    assert "by the charges in this history" in forecast.text
+    with pytest.warns(mk.IncompleteDataWarning, match="Only the charges in this hist"):
+        assert client.spend.anomalies(by="function").empty
+    for call in (
+        lambda: client.spend.forecast(api_key_id="key_1"),
+        lambda: client.spend.anomalies(by="key"),
+    ):
+        with pytest.raises(mk.ServiceError, match="daily report could not be read"):
+            call()

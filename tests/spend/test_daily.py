@@ -109,6 +109,20 @@ def test_an_answer_with_a_note_is_read_again() -> None:
     assert len(books.asked) == 2
 
 
+BY = [
+    None,
+    [],
+    "function",
+    "kind",
+    "key",
+    "model",
+    ["key", "function"],
+    ["kind", "function"],
+]
+
+
+# Two charges of a day may be equal in every column.
+@pytest.mark.filterwarnings("ignore:.*in every column")
 @settings(max_examples=trials(8, soak=100))
 @given(
     rows=st.lists(
@@ -121,7 +135,7 @@ def test_an_answer_with_a_note_is_read_again() -> None:
         max_size=20,
     ),
     cut=st.integers(0, 120),
-    by=st.sampled_from([None, [], "function", "key", "model", ["key", "function"]]),
+    by=st.sampled_from(BY),
 )
 def test_sums_are_the_same_however_a_range_is_read_and_summed(
     rows: list[Any], cut: int, by: Any
@@ -158,6 +172,21 @@ def test_today_and_later_are_incomplete_by_the_services_clock() -> None:
     assert frame["complete"].dtype == "bool"
 
 
+def test_today_is_what_was_charged_on_the_services_day() -> None:
+    rows = [
+        charged("2026-11-19", 1),
+        charged("2026-11-20", 5),
+        charged("2026-11-20", 7),
+    ]
+    with spend_of(Books(rows)) as spend:
+        frame = asyncio.run(spend.today(by="kind"))
+    assert frame["kind"].tolist() == ["text-to-video"]
+    assert frame["charge_micro_usd"].tolist() == [12]
+    assert frame["complete"].tolist() == [False]
+    with spend_of(Books(rows[:1])) as spend:
+        assert asyncio.run(spend.today()).empty
+
+
 def test_months_in_the_future_are_not_read() -> None:
     books = Books([charged("2026-11-19", 1)])
     daily(books, "2026-11-19", "2027-03-01")
@@ -182,7 +211,7 @@ def test_a_range_that_is_future_only_here_is_read() -> None:
 NO_DAYS = (
     *("2026-13-01", "2026-02-29", "2026-10-1", "20261001", "2026-W40-4"),
     *("2026-10-01 ", "2026-10-01T00:00:00Z", "\u0662\u0660\u0662\u0666-10-01", ""),
-    *(20261001, NOW, pd.Timestamp("2026-10-01")),
+    *(20261001, NOW, pd.Timestamp("2026-10-01 10:30")),
 )
 
 
@@ -302,3 +331,19 @@ def test_other_columns_are_kept_and_unreadable_days_keep_their_money() -> None:
     assert sorted(by_day["charge_micro_usd"]) == [3, 4]
     assert by_day["day"].isna().sum() == 1
     assert not by_day["complete"][by_day["day"].isna()].any()
+
+
+@pytest.mark.parametrize(
+    ("rows_n", "words"),
+    [(1, "1 row of the daily report is for a day"), (2, "2 rows .* are for days")],
+)
+def test_rows_outside_the_range_are_counted_and_not_included(
+    rows_n: int, words: str
+) -> None:
+    outside = [charged("2026-10-30", 5, key=f"key_{n}") for n in range(rows_n)]
+    rows = [charged("2026-11-02", 3), *outside]
+    books = Books(extra={"rows": rows, "total_micro_usd": 3 + 5 * rows_n})
+    match = f"{words} outside 2026-11-01 to 2026-11-05 and not included"
+    with pytest.warns(mk.IncompleteDataWarning, match=match):
+        frame = daily(books, "2026-11-01", "2026-11-05")
+    assert frame["charge_micro_usd"].tolist() == [3]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from mediakit.client import Service
+from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.spend.spend import AsyncSpend
+from mediakit.spend import AsyncSpend
 from tests.support.clients import async_client
 from tests.support.servers.scripted_server import ScriptedServer, answers, json_page
 from tests.support.virtual_clock import VirtualClock
@@ -82,3 +85,50 @@ def test_a_day_and_a_month_that_are_named_are_the_ones_that_are_read(
     assert asked == [days("2026-11-01", "2026-11-30")]
     asked = paths_of(lambda spend: spend.monthly("2026-11"), tmp_path, NEXT_DAY)
     assert asked == ["/billing/monthly/2026-11"]
+
+
+DAY = "2026-11-28"
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        DAY,
+        date(2026, 11, 28),
+        pd.Timestamp(DAY),
+        pd.Timestamp(DAY, tz="UTC"),
+        np.datetime64(DAY),
+        pd.Period(DAY),
+    ],
+    ids=lambda day: f"{type(day).__module__}.{day!r}",
+)
+def test_a_day_may_be_a_text_or_a_date_of_python_pandas_or_numpy(
+    day: Any, tmp_path: Path
+) -> None:
+    asked = paths_of(lambda spend: spend.daily(day, day), tmp_path, NEXT_DAY)
+    assert asked == [days(DAY, DAY)]
+    month = day[:7] if isinstance(day, str) else day
+    asked = paths_of(lambda spend: spend.monthly(month), tmp_path, NEXT_DAY)
+    assert asked == ["/billing/monthly/2026-11"]
+
+
+def test_a_month_may_be_a_period_of_pandas(tmp_path: Path) -> None:
+    month: Any = pd.Period("2026-11")
+    asked = paths_of(lambda spend: spend.monthly(month), tmp_path, NEXT_DAY)
+    assert asked == ["/billing/monthly/2026-11"]
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        pd.NaT,
+        pd.Timestamp("2026-11-28 10:30"),
+        pd.Timestamp(DAY, tz="Asia/Tokyo"),
+        pd.Period("2026-11"),
+    ],
+)
+def test_what_is_no_day_in_utc_is_refused_in_one_line(day: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        paths_of(lambda spend: spend.daily(day), tmp_path)
+    assert caught.value.field == "start"
+    assert "\n" not in str(caught.value)

@@ -81,6 +81,25 @@ def test_this_month_is_forecast_from_thirteen_weeks_before_it(bill: Bill) -> Non
     assert max(last for _, last in bill.ranges) == "2026-11-11"
 
 
+@pytest.mark.parametrize(
+    ("until", "expected_usd"),
+    [("2026-11-20", 40), (date(2026, 12, 31), 60), ("2026-11-01", 22)],
+)
+def test_after_the_end_of_a_project_nothing_is_expected(
+    bill: Bill, until: Any, expected_usd: int
+) -> None:
+    with bill.client() as client:
+        said = client.spend.forecast(until=until)
+    assert said.expected_micro_usd == expected_usd * 1_000_000
+    assert said.until == (
+        date.fromisoformat(until) if isinstance(until, str) else until
+    )
+    assert "with spend until " in said.text
+    days = said.frame()["expected_micro_usd"].dropna()
+    assert len(days) == 20
+    assert days.iloc[-1] == said.expected_micro_usd
+
+
 def test_today_is_the_service_s_day(bill: Bill) -> None:
     bill.now = datetime(2026, 12, 1, 0, 5, tzinfo=UTC)
     with bill.client() as client:
@@ -118,6 +137,7 @@ def test_a_key_that_the_report_does_not_name_is_not_forecast_as_free(
         ("month", {"month": "2026-12"}),
         ("month", {"month": "November"}),
         ("budget", {"budget": 0.5}),
+        ("until", {"until": "soon"}),
         ("budget", {"budget": mk.Budget("team", "$5"), "project": "spring"}),
     ],
 )

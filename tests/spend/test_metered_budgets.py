@@ -45,7 +45,7 @@ def test_a_budget_that_carries_only_the_nominal_price_sends_nothing(
         client.submit("r1", prompt="a", **R1)
     assert not desk.service.posts
     assert caught.value.needed_micro_usd == R1_HELD_MICRO_USD
-    assert "1.5 times its nominal price of $0.56175" in str(caught.value)
+    assert "1.5 times the estimate of $0.56175" in str(caught.value)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.23, 1.5])

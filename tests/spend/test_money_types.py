@@ -19,7 +19,7 @@ from tests.support.submissions import completed, submission
 
 # Copied by hand from the descriptions of the frames.
 DAILY = {
-    "day": "datetime64[us, UTC]",
+    "day": "datetime64[us]",
     "api_key_id": "str",
     "model": "str",
     "function": "str",
@@ -36,7 +36,7 @@ SUMMED = {
     "charge_usd": "float64",
     "complete": "bool",
 }
-DAY = {"day": "datetime64[us, UTC]"}
+DAY = {"day": "datetime64[us]"}
 MONTHLY = {
     "month": "str",
     "model_id": "str",

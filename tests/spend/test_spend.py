@@ -40,7 +40,7 @@ def daily(*rows, total_micro_usd=None):
 # -- days -------------------------------------------------------------------------
 
 DAILY_TYPES = {
-    "day": "datetime64[us, UTC]",
+    "day": "datetime64[us]",
     "api_key_id": "str",
     "model": "str",
     "function": "str",
@@ -54,8 +54,8 @@ def test_daily_rows_become_typed_rows_in_their_order():
     frame = daily_frame(daily(row("2026-10-02"), row("2026-10-01", 7)))
     assert types(frame) == {**DAILY_TYPES, "model_id": "str"}
     assert frame["day"].tolist() == [
-        pd.Timestamp("2026-10-02", tz="UTC"),
-        pd.Timestamp("2026-10-01", tz="UTC"),
+        pd.Timestamp("2026-10-02"),
+        pd.Timestamp("2026-10-01"),
     ]
     assert frame["charge_micro_usd"].tolist() == [1_020_000, 7]
     assert frame["function"].tolist() == [f"sandbox/{KIND}/{KIND}"] * 2
@@ -94,7 +94,7 @@ def test_functions_of_one_name_are_told_apart_by_their_whole_paths(names, path):
 )
 def test_a_day_is_the_day_that_is_written_whatever_its_offset(written):
     frame = daily_frame([row(written)])
-    assert frame["day"].tolist() == [pd.Timestamp("2026-10-01", tz="UTC")]
+    assert frame["day"].tolist() == [pd.Timestamp("2026-10-01")]
 
 
 @given(charges=st.lists(st.integers(0, 2**58), max_size=30))
@@ -122,9 +122,10 @@ NAMES = st.sampled_from(
 
 @settings(max_examples=trials(8, soak=100))
 @given(rows=st.lists(st.dictionaries(NAMES, JSON, max_size=5), max_size=6))
-def test_no_row_is_dropped_and_nothing_crashes_whatever_the_fields_hold(rows):
+def test_no_row_is_dropped_in_silence_and_nothing_crashes_whatever_fields_hold(rows):
     frame = daily_frame({"rows": [row(), *(row() | each for each in rows)]})
-    assert len(frame) == 1 + len(rows)
+    is_said = any("left out" in text for text in frame.attrs["doubts"])
+    assert len(frame) == 1 + len(rows) or is_said
     assert set(DAILY_TYPES) <= set(frame.columns)
 
 

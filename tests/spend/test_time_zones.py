@@ -75,9 +75,9 @@ def test_days_and_totals_are_the_same_in_three_time_zones() -> None:
     texts, offsets = zip(*map(printed_in, ZONES), strict=True)
     assert len(set(offsets)) == len(ZONES)  # each process is really elsewhere
     assert set(texts) == {texts[0]}
-    assert "2026-10-01 00:00:00+00:00,1,True" in texts[0]
-    assert "2026-11-02 00:00:00+00:00,1000,False" in texts[0]
-    assert "2026-10-31 00:00:00+00:00,5,2026-10-31 23:59:59+00:00" in texts[0]
-    assert "2026-11-01 00:00:00+00:00,6,2026-11-01 00:00:00+00:00" in texts[0]
+    assert "2026-10-01,1,True" in texts[0]
+    assert "2026-11-02,1000,False" in texts[0]
+    assert "2026-10-31,5,2026-10-31 23:59:59" in texts[0]
+    assert "2026-11-01,6,2026-11-01 00:00:00" in texts[0]
     assert "[11, 1100]" in texts[0]
     assert "['2026-11']" in texts[0]

@@ -94,10 +94,11 @@ def built_once(
 
 
 def builder(factory: pytest.TempPathFactory) -> Environment:
-    """Return an environment with the build backend: `-m hatchling build`."""
+    """Return an environment with the build backend and what checks a build."""
 
     def build(folder: Path) -> None:
-        Environment.make(folder).install("hatchling")
+        tools = ("hatchling", "hatch-fancy-pypi-readme", "twine")
+        Environment.make(folder).install(*tools)
 
     return Environment(built_once(factory, "builder", build))
 

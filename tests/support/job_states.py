@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
-from mediakit.api_models import Job
+from mediakit.api_models import JobRecord
 from mediakit.client import JobState
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history.entry import ENTRY_FIELDS, EntryState, fresh_entry
@@ -55,7 +55,7 @@ def state_of(status: str = "queued", **more: Any) -> JobState:
     for key in ("id", "error", "billing", "deleted_at", "runtime_s"):
         if key in more:
             record[key] = more.pop(key)
-    read = Job.model_validate(record)
+    read = JobRecord.model_validate(record)
     fields: dict[str, Any] = {"media_type": media_type, "service": "sandbox"}
     estimate = more.pop("estimate", EXACT)
     known: dict[str, Any] = {

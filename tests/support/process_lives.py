@@ -26,7 +26,7 @@ import anyio
 
 import mediakit as mk
 from mediakit.catalog import Catalog
-from mediakit.client.answers import Answer
+from mediakit.client.answers import HttpResponse
 from mediakit.client.http import ServiceClient
 from mediakit.history import History
 
@@ -182,8 +182,8 @@ def listen(tell: Callable[[Phase], None]) -> None:
     @wraps(exchange)
     async def exchanging(
         self: ServiceClient, method: str, path: str, **kwargs: Any
-    ) -> Answer:
-        asked: Awaitable[Answer] = exchange(self, method, path, **kwargs)
+    ) -> HttpResponse:
+        asked: Awaitable[HttpResponse] = exchange(self, method, path, **kwargs)
         if method != "POST":
             return await asked
         if path.endswith("/uploads"):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 
+import mediakit as mk
+from tests.support.advancing_clock import AdvancingClock
+
+KEY = "key-0123456789abcdef"
 API = "https://api.example.com"
 FILES = "https://files.example.net"
 CHARGE_MICRO_USD = 340_000
@@ -41,6 +46,13 @@ class ServiceInMemory:
         self.balance_micro_usd = 50_000_000
         self.on_submit: Answer = self.accepts
         self.on_read: Answer = self.completes
+
+    def client(self, home: Path, **settings: Any) -> mk.Client:
+        """Return a client of this service; waiting takes no time."""
+        usual: dict[str, Any] = {"clock": AdvancingClock()}
+        usual["catalog"] = mk.Catalog.default()
+        transport = httpx.MockTransport(self.handle)
+        return mk.Client(API, KEY, home=home, transport=transport, **usual | settings)
 
     async def handle(self, request: httpx.Request) -> httpx.Response:
         """Answer a request."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mediakit.api_models import Job
+from mediakit.api_models import JobRecord
 from mediakit.history import Preference, Submission
 from tests.support import zygote
 from tests.support.zygote import Process
@@ -59,18 +59,18 @@ def costing(key: str, micro_usd: int, **changes: Any) -> Submission:
     )
 
 
-def job(status: str = "queued", job_id: str = "media_1", **fields: Any) -> Job:
+def job(status: str = "queued", job_id: str = "media_1", **fields: Any) -> JobRecord:
     """Return a record of a job."""
-    return Job.model_validate({"id": job_id, "status": status, **fields})
+    return JobRecord.model_validate({"id": job_id, "status": status, **fields})
 
 
-def completed(charge_micro_usd: int = 340_000, **fields: Any) -> Job:
+def completed(charge_micro_usd: int = 340_000, **fields: Any) -> JobRecord:
     """Return the record of a job that was charged."""
     billing = {"state": "settled", "charge_micro_usd": charge_micro_usd}
     return job("completed", output=OUTPUT, billing=billing, **fields)
 
 
-def failed(code: str = "provider_error", **fields: Any) -> Job:
+def failed(code: str = "provider_error", **fields: Any) -> JobRecord:
     """Return the record of a job that failed."""
     return job("failed", error={"code": code, "message": "no luck"}, **fields)
 

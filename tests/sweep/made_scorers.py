@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from mediakit.history import History
-from mediakit.sweep.scoring import Output, score_outputs
+from mediakit.sweep.scoring import ScoredOutput, score_outputs
 
 OWNER = {"service": "http://service.test", "account": "nobody"}
 
 
-def score_in_process(history: Path, outputs: Sequence[Output], notes: str) -> None:
+def score_in_process(
+    history: Path, outputs: Sequence[ScoredOutput], notes: str
+) -> None:
     """Score in this process, which may die of it."""
     scorer = DiesOnce(notes)
     score_outputs(
@@ -22,7 +24,7 @@ def score_in_process(history: Path, outputs: Sequence[Output], notes: str) -> No
     )
 
 
-def local_file(output: Output) -> Path:
+def local_file(output: ScoredOutput) -> Path:
     """Return the file that an output names."""
     return Path(output.source)
 

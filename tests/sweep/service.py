@@ -38,6 +38,7 @@ class Outcome:
         message: What the rejection says.
         retry_after_s: What the rejection asks to wait.
         loses_answer: Makes the job and answers nothing.
+        is_charged: Charges the job even if it fails.
     """
 
     fails: str | None = None
@@ -49,6 +50,7 @@ class Outcome:
     message: str = "Not now."
     retry_after_s: float | None = None
     loses_answer: bool = False
+    is_charged: bool = False
 
 
 @dataclass
@@ -64,7 +66,7 @@ class Sold:
 
     @property
     def charge_micro_usd(self) -> int:
-        if self.outcome.fails:
+        if self.outcome.fails and not self.outcome.is_charged:
             return 0
         return int(self.price_micro_usd * self.outcome.factor)
 
@@ -195,7 +197,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.components.jobs.poller._turns = ReadLimiter(2_000, clock=clock)
+        client.components.jobs.poller.limiter = ReadLimiter(2_000, clock=clock)
         return client
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.errors import BudgetError, InputError, NotFoundError
+from mediakit.errors import BudgetError, ConflictError, InputError, NotFoundError
 from mediakit.history import ratings
 from tests.support.rows import assert_each
+from tests.support.samples.media_samples import make_png
 
 PATIENCE_S = 120.0
 REPAIR_MICRO_USD = 30_000
@@ -25,6 +27,33 @@ def results(client: Client) -> Any:
     """Give the results of two clips of 5 seconds."""
     plan = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=5)
     return plan.run(budget="$1").wait(PATIENCE_S)
+
+
+def test_a_promotion_is_of_the_files_that_were_sent(
+    client: Client, tmp_path: Path
+) -> None:
+    files = [make_png(tmp_path / f"{n}.png", (64, 32 * n)) for n in (1, 2)]
+    plan = client.sweep("image-upscale", image_url=files, upscale_factor="x2")
+    results = plan.run(budget="$1").wait(PATIENCE_S)
+    for job_id, stars in zip(results.frame()["job_id"], (4, 5), strict=True):
+        results.rate(job_id, stars)
+    assert len(results.promotion(1, upscale_factor="x3")) == 1
+
+    make_png(files[0], (64, 96))
+    assert len(results.promotion(1, upscale_factor="x3")) == 1
+    for promote in (results.promotion, results.promote):
+        with pytest.raises(ConflictError, match=r"sweep_results") as refused:
+            promote(2, upscale_factor="x3")
+        assert refused.value.sent is False
+    assert len(client.history.frame()) == 2
+
+    again = client.sweep_results(results.id).promote(2, upscale_factor="x3")
+    jobs = again.wait(PATIENCE_S).frame()["job_id"]
+    heights = set()
+    for job in jobs:
+        with Image.open(client.job(job).download(tmp_path)) as picture:
+            heights.add(picture.height)
+    assert heights == {96, 192}
 
 
 def size_of(path: Path) -> float:
@@ -178,3 +207,115 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     prompts = results.frame().set_index("job_id")["prompt"]
     assert ranked["item"].tolist() == [second, first]
     assert ranked["prompt"].tolist() == [prompts[second], prompts[first]]
+
+
+def test_of_tied_results_those_of_the_better_version_are_made_again(
+    client: Client,
+) -> None:
+    versions, shots = ["a cup {s}", "macro cup {s}"], ["on snow", "on sand", "at sea"]
+    plan = client.sweep("text-to-video", prompt=versions, s=shots, duration=3)
+    results = plan.run(budget="$3").wait(PATIENCE_S)
+    frame = results.frame()
+    for job_id, stars in zip(frame["job_id"], [5, 4, 4, 5, 5, 5], strict=True):
+        results.rate(job_id, stars)
+
+    best = results.promotion(3, resolution="1080p")
+    assert best.frame()["prompt"].tolist() == [versions[1]] * 3
+    assert best.note.startswith("4 results have the rating of the last one")
+    assert "Taken: macro cup {s}, on snow; macro cup {s}, on sand;" in best.note
+    assert "Not taken: a cup {s}, on snow. " in best.note
+    assert best.note in repr(best)
+    everything = results.promotion(6, resolution="1080p")
+    assert everything.note == ""
+    results.rate(frame["job_id"].iloc[0], 3)
+    assert results.promotion(3, resolution="1080p").note == ""
+
+
+def test_a_promotion_is_of_one_version_or_of_the_lowest_values(client: Client) -> None:
+    prompts = {"v1": "a {s}", "v2": "one {s}"}
+    plan = client.sweep("text-to-video", prompt=prompts, s=["cup", "box"], duration=3)
+    results = plan.run(budget="$2").wait(PATIENCE_S)
+    for job_id, stars in zip(results.frame()["job_id"], [1, 2, 5, 4], strict=True):
+        results.rate(job_id, stars)
+
+    of_v1 = results.promotion(2, where={"prompt": "v1"}, resolution="1080p")
+    assert of_v1.frame()[["prompt", "s"]].to_numpy().tolist() == [
+        ["v1", "box"],
+        ["v1", "cup"],
+    ]
+    some = results.promotion(4, where={"prompt": ["v1", "v2"], "s": "box"}, duration=4)
+    assert some.frame()["prompt"].tolist() == ["v2", "v1"]
+    lowest = results.promotion(1, ascending=True, resolution="1080p")
+    assert lowest.frame()[["prompt", "s"]].to_numpy().tolist() == [["v1", "cup"]]
+    refused: list[Any] = [{"colour": "red"}, {"prompt": "v3"}, "v1"]
+    for where in refused:
+        with pytest.raises(InputError, match="where"):
+            results.promotion(1, where=where, resolution="1080p")
+
+
+def test_the_best_version_is_promoted_with_all_of_its_shots(client: Client) -> None:
+    prompts = {"v1": "a {s}", "v2": "one {s}"}
+    plan = client.sweep("text-to-video", prompt=prompts, s=["cup", "box"], duration=3)
+    results = plan.run(budget="$2").wait(PATIENCE_S)
+    for job_id, stars in zip(results.frame()["job_id"], [5, 1, 4, 4], strict=True):
+        results.rate(job_id, stars)
+    for each in (results, client.sweep_results(results.id)):
+        finals = each.promotion(best="prompt", resolution="1080p")
+        assert finals.frame()["prompt"].tolist() == ["v2", "v2"]
+        assert finals.frame()["s"].tolist() == ["cup", "box"]
+        assert finals.note == (
+            "Of the values of prompt, v2 (4 over 2) has the best mean rating, before "
+            "v1 (3 over 2)"
+        )
+        one = each.promotion(1, best="prompt", resolution="1080p")
+        assert one.frame()["s"].tolist() == ["cup"]
+        assert "Not taken: v2, box" in one.note
+
+    results.rate(results.frame()["job_id"].iloc[1], 3)
+    tied = results.promotion(best="prompt", resolution="1080p")
+    assert tied.frame()["prompt"].tolist() == ["v1", "v1"]
+    assert "v1 (4 over 2) and v2 (4 over 2) have the same mean rating" in tied.note
+    with pytest.raises(InputError, match="best must be one of prompt, s"):
+        results.promotion(best="colour")
+    with pytest.raises(InputError, match="k must be a number of results"):
+        results.promotion(resolution="1080p")
+
+
+def test_after_a_restart_ties_are_broken_as_before(client: Client) -> None:
+    # As many shots as versions: only the slot tells which axis is the version.
+    prompts = {"v1": "a {s}", "v2": "one {s}"}
+    plan = client.sweep("text-to-video", prompt=prompts, s=["cup", "box"], duration=3)
+    results = plan.run(budget="$2").wait(PATIENCE_S)
+    for job_id, stars in zip(results.frame()["job_id"], [5, 1, 5, 4], strict=True):
+        results.rate(job_id, stars)
+    past = client.sweep_results(results.id)
+    assert past.plan.unit == results.plan.unit == "s"
+    for each in (results, past):
+        best = each.promotion(1, resolution="1080p")
+        assert best.frame()["prompt"].tolist() == ["v2"]
+
+
+def test_a_plan_still_names_the_price_of_its_first_run(client: Client) -> None:
+    plan = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=5)
+    assert "First run" not in repr(plan)
+    plan.run(budget="$1").wait(PATIENCE_S)
+    assert "2 owned, 0 new: $0.00" in repr(plan.refresh())
+    assert "First run: 2 cells for $0.68" in repr(plan)
+    plan.run(budget="$1").wait(PATIENCE_S)
+    assert "First run: 2 cells for $0.68" in repr(plan)
+
+
+def test_only_what_has_a_result_is_rated(client: Client) -> None:
+    prompts = ["a kite", "a lamp sandbox:fail=content_moderation"]
+    plan = client.sweep("text-to-video", prompt=prompts, duration=[3, 99])
+    results = plan.run().wait(PATIENCE_S)
+    made, _, failed, unsent = results.frame()["job_id"]
+    results.rate(made, 4)
+    for job_id, words in ((failed, "this one failed"), (unsent, "was not sent")):
+        with pytest.raises(InputError, match=words):
+            results.rate(job_id, 4)
+        with pytest.raises(InputError, match=words):
+            results.keep(job_id)
+    results.note(failed, "the lamp was too bright")
+    assert results.frame()["rating"].count() == 1
+    assert client.job(made).prompt == "a kite"

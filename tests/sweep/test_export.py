@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
-from shutil import copytree
+from shutil import copy, copytree
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,9 +17,10 @@ import pandas as pd
 import pytest
 
 from mediakit.errors import InputError
+from mediakit.sweep.comparison import compare
 from mediakit.sweep.export import Exported, export, file_name
 from mediakit.sweep.rankings import bradley_terry
-from mediakit.sweep.scoring import Output
+from mediakit.sweep.scoring import ScoredOutput
 from tests.support.samples.media_samples import make_png
 from tests.support.submissions import preference
 from tests.sweep.clips import noise, write_clip
@@ -41,7 +42,7 @@ class Source:
         self.folder = folder
         self.fetched: Counter[str] = Counter()
 
-    def __call__(self, output: Output) -> Path:
+    def __call__(self, output: ScoredOutput) -> Path:
         self.fetched[output.job_id] += 1
         return self.folder / output.job_id
 
@@ -74,7 +75,7 @@ def results(**columns: Any) -> pd.DataFrame:
             "status": pd.Categorical(["completed"] * 3 + ["failed"]),
             "charge_micro_usd": pd.array([112_000] * 3 + [0], dtype="Int64"),
             "runtime_s": [1.5, 2.0, 1.25, None],
-            "rating": pd.array([4, None, 5, None], dtype="Int8"),
+            "rating": pd.array([4, None, 5, None], dtype="Int64"),
             "keep": pd.array([False, False, True, False], dtype="boolean"),
             "job_id": pd.array(["job0", "job1", "job2", "job3"], dtype="string"),
             "problem": pd.array([None] * 3 + ["content refused"], dtype="string"),
@@ -96,6 +97,9 @@ def exported(where: Path | str, source: Source, **changed: object) -> Exported:
     arguments = {
         "rows": results(),
         "ranking": bradley_terry([preference("job2", "job0")]),
+        "scores": {"job0": "stars 4 (It flies.)"},
+        "fields": {"job0": {"duration": 3, "prompt": "a kite over the sea"}},
+        "values": ["rating"],
         "plan_code": CODE,
         "title": "text-to-video: animal x resolution",
         "axes": ("animal", "resolution"),
@@ -154,7 +158,7 @@ def test_the_files_say_their_parameters(where: Path, source: Source) -> None:
         there = (where / name).read_bytes()
         assert there == (source.folder / f"job{number}").read_bytes()
     assert (done.files, done.written, done.place) == (3, 3, where)
-    assert str(done).startswith(f"3 files in {where}, 3 written now.")
+    assert str(done).startswith(f"3 files saved in {where}.")
 
 
 def test_a_second_export_fetches_nothing_and_changes_nothing(
@@ -265,6 +269,7 @@ def test_the_page_has_the_numbers_the_ratings_the_prompts_and_the_code(
         "kept",
         "#sharp #red",
         "Hand is odd.",
+        "stars 4 (It flies.)",
         "rank 1",
         "a boat",
         "content refused",
@@ -272,18 +277,124 @@ def test_the_page_has_the_numbers_the_ratings_the_prompts_and_the_code(
         CODE,
     ):
         assert without_spaces(text) in without_spaces(page.text), text
-    assert [tag for tag, _ in page.tags].count("h2") == 2 + 2
+    assert [tag for tag, _ in page.tags].count("h2") == 2 + 2 + 2
+
+
+def versions(prompts: tuple[str, str] = ("v1", "v2")) -> pd.DataFrame:
+    """Return rated and scored results of two versions of a prompt for six shots."""
+    places = range(12)
+    version = [place // 6 for place in places]
+    frame = results().iloc[[0] * 12].reset_index(drop=True)
+    shots = [f"shot {place % 6}" for place in places]
+    names = pd.Series([prompts[v] for v in version], dtype="category")
+    frame.insert(0, "version", names)
+    frame["animal"] = pd.Categorical(shots)
+    frame["rating"] = pd.array([2 + 2 * v + n % 2 for n, v in enumerate(version)])
+    frame["fits"] = [0.25 * (n % 3) for n in places]
+    frame["job_id"] = [f"job{place}" for place in places]
+    frame["output_url"] = [f"http://127.0.0.1/{place}.mp4" for place in places]
+    return frame
+
+
+def exported_versions(where: Path, source: Source, **changed: object) -> Page:
+    for place in range(3, 12):
+        copy(source.folder / "job0", source.folder / f"job{place}")
+    prompt = "an espresso cup, {}".format
+    arguments = {
+        "rows": versions(),
+        "ranking": bradley_terry([preference("job6", "job0")]),
+        "scores": {"job3": "fits 0.25 (The cup is small.)"},
+        "fields": {
+            f"job{n}": {"version": prompt(n), "duration": 7, "seed": n}
+            for n in range(12)
+        },
+        "values": ["rating", "fits"],
+        "axes": ("version", "animal"),
+    }
+    exported(where, source, **arguments | changed)
+    return page_of(where)
+
+
+def test_the_page_says_why_a_version_was_chosen(where: Path, source: Source) -> None:
+    page = exported_versions(where, source)
+    verdict = compare(versions(), "version").text
+    assert "more than chance explains" in verdict
+    assert f"rating by version: {verdict}" in page.text
+    assert (
+        f"fits by version: {compare(versions(), 'version', 'fits').text}" in page.text
+    )
+    assert "The cup is small." in page.text
+    # Each cell of a heatmap is its mean and count, and the shade is no colour alone.
+    words = ("Mean rating by version and animal", "Mean fits by version and animal")
+    assert all(text in page.text for text in words)
+    shades = [a["style"] or "" for t, a in page.tags if t == "td" and "style" in a]
+    assert len(shades) == 2 * 12
+    assert page.text.count("4 (1)") == 3
+    assert {"--shade:11%", "--shade:34%"} <= {*shades}
+    assert "Ranking" in page.text
+    assert "v2, shot 0" in page.text
+    assert "1 / 0 / 0" in page.text
+
+
+def test_the_page_and_the_manifest_have_all_fields_as_they_were_sent(
+    where: Path, source: Source
+) -> None:
+    page = exported_versions(where, source)
+    assert page.text.count("All fields") == 12
+    assert "an espresso cup, 5" in page.text
+    rows = manifest_of(where)
+    assert [row["version"] for row in rows] == ["v1"] * 6 + ["v2"] * 6
+    assert rows[5]["param_version"] == "an espresso cup, 5"
+    assert {row["duration"] for row in rows} == {"7"}
+    assert [row["seed"] for row in rows] == [str(n) for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    "evil", ["<script>x()</script>", "'\"><img src=x onerror=y()>"]
+)
+def test_names_in_the_evidence_and_the_fields_stay_text(
+    where: Path, source: Source, evil: str
+) -> None:
+    rows = versions((evil, "v2"))
+    fields = {"job0": {evil: evil}}
+    page = exported_versions(where, source, rows=rows, fields=fields)
+    assert page.text.count(evil) > 3
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert not any("onerror" in attributes for _, attributes in page.tags)
+
+
+def test_every_picture_and_player_has_a_text_for_those_who_do_not_see_it(
+    where: Path, source: Source
+) -> None:
+    page = exported_versions(where, source)
+    media = [a for tag, a in page.tags if tag in ("img", "video", "audio", "svg")]
+    assert len(media) >= 12
+    assert all(a.get("alt") or a.get("aria-label") for a in media)
+
+
+@pytest.mark.parametrize("axes", [(), ("animal",), ("animal", "resolution")])
+def test_results_without_ratings_or_axes_have_a_page_without_a_verdict(
+    where: Path, source: Source, axes: tuple[str, ...]
+) -> None:
+    rows = results(rating=pd.array([None] * 4, dtype="Int64"))
+    exported(where, source, rows=rows, axes=axes, ranking=bradley_terry([]))
+    assert "Verdict" not in page_of(where).text
+    assert "Ranking" not in page_of(where).text
 
 
 def without_spaces(text: str) -> str:
     return re.sub(r"\s", "", text)
 
 
-@pytest.mark.parametrize("field", ["title", "plan_code", "prompt", "animal", "problem"])
+@pytest.mark.parametrize(
+    "field", ["title", "plan_code", "prompt", "animal", "problem", "scores"]
+)
 def test_text_from_outside_stays_text(where: Path, source: Source, field: str) -> None:
     evil = "</style></title><script>alert('x')</script><img src=x onerror=\"y()\">$x$"
     if field in ("title", "plan_code"):
         exported(where, source, **{field: evil})
+    elif field == "scores":
+        exported(where, source, scores=dict.fromkeys(["job0", "job1", "job2"], evil))
     else:
         exported(where, source, rows=results(**{field: [evil] * 4}))
     page = page_of(where)
@@ -426,5 +537,5 @@ def test_an_export_goes_to_any_url_that_fsspec_knows(source: Source) -> None:
     ],
 )
 def test_a_name_is_safe_and_not_long(values: list[tuple[str, str]], stem: str) -> None:
-    name = file_name(values, Output("job", "https://x.example/a.MP4"), "video")
+    name = file_name(values, ScoredOutput("job", "https://x.example/a.MP4"), "video")
     assert re.fullmatch(rf"{re.escape(stem)}_?[0-9a-f]{{8}}\.mp4", name)

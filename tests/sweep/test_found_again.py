@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,15 @@ import mediakit as mk
 from mediakit import Client, InputError, NotFoundError
 from mediakit.sweep import Results
 from tests.support.rows import assert_each
-from tests.support.samples.media_samples import make_png
-from tests.sweep.runs import PATIENCE_S, VIDEO_3_S, plan_of, run, statuses
+from tests.support.samples.media_samples import make_mp4, make_png
+from tests.sweep.runs import (
+    PATIENCE_S,
+    VIDEO_3_S,
+    plan_of,
+    problems,
+    run,
+    statuses,
+)
 from tests.sweep.service import Outcome, Service
 
 SEEN = ["prompt", "take", "status", "charge_micro_usd", "rating", "keep", "job_id"]
@@ -66,6 +74,61 @@ def test_a_file_that_is_gone_does_not_matter(client: Client, tmp_path: Path) -> 
     again = client.sweep_results(results.id).wait(PATIENCE_S)
     assert list(again.frame()["job_id"]) == list(results.frame()["job_id"])
     assert list(again.frame()["sharpen"]) == [0.1, 0.2]
+
+
+def picture(path: Path, size: int) -> Path:
+    return make_png(path, (32 * size, 48))
+
+
+def clip(path: Path, size: int) -> Path:
+    return make_mp4(path, duration_s=size)
+
+
+@pytest.mark.parametrize(
+    ("function", "field", "make", "said"),
+    [
+        ("image-upscale", "image_url", picture, "was changed after the plan was made"),
+        ("video-upscale", "video_url", clip, "$0.228 instead of $0.076"),
+    ],
+)
+def test_a_file_that_is_replaced_before_it_is_sent_is_said_and_its_job_is_found_again(
+    client: Client,
+    tmp_path: Path,
+    function: str,
+    field: str,
+    make: Callable[[Path, int], Path],
+    said: str,
+) -> None:
+    files = [make(tmp_path / name, size) for name, size in (("a", 2), ("b", 1))]
+    axis: dict[str, Any] = {field: [*map(str, files)]}
+    plan = client.sweep(function, **axis)
+    make(files[1], 3)
+    results = run(client, plan)
+    assert statuses(results) == {"completed": 1, "unsent": 1}
+    [problem] = problems(results, "unsent")
+    assert said in problem
+
+    results.retry().wait(PATIENCE_S)
+    assert statuses(results) == {"completed": 2}
+    assert results.frame()["job_id"].nunique() == 2
+    same(client.sweep_results(results.id).wait(PATIENCE_S), results)
+
+
+def test_files_that_have_moved_up_by_one_are_each_found_under_their_own_names(
+    client: Client, tmp_path: Path
+) -> None:
+    files = [picture(tmp_path / f"{number}.png", number + 1) for number in range(3)]
+    plan = client.sweep("image-upscale", image_url=[*map(str, files)])
+    for number, file in enumerate(files):
+        picture(file, number + 2)
+    results = run(client, plan, in_flight=1)
+    assert statuses(results) == {"unsent": 3}
+    results.retry().wait(PATIENCE_S)
+    assert results.frame()["job_id"].nunique() == 3
+    again = client.sweep_results(results.id).wait(PATIENCE_S)
+    seen = ["image_url", "status", "job_id"]
+    left, right = again.frame()[seen], results.frame()[seen]
+    pd.testing.assert_frame_equal(left, right, check_categorical=False)
 
 
 def test_cells_that_were_not_sent_say_how_to_send_them(tmp_path: Path) -> None:

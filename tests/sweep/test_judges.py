@@ -15,13 +15,15 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.errors import InputError
+from mediakit.errors import InputError, ServiceError
 from mediakit.sweep import Results
 from mediakit.sweep.judges import ModelJudge, light_and_colour
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.loopback import Asked, LoopbackServer, Said
 from tests.sweep.clips import flat, write_clip
 from tests.sweep.service import Service
@@ -184,6 +186,78 @@ def test_the_model_sees_three_frames_of_a_clip(model: Model, tmp_path: Path) -> 
     assert kinds == ["text", *["image_url"] * 3]
 
 
+GIVEN = json.dumps(dict.fromkeys(RUBRIC, 4) | {"reason": "It fits."})
+COUNTED = {"prompt_tokens": 1_234, "completion_tokens": 57}
+
+
+@pytest.mark.parametrize(
+    ("usage", "header", "prices", "cost_micro_usd"),
+    [
+        ({"cost": 0.00123456789}, None, None, 1_235),
+        ({"cost": 0.0000005}, None, None, 1),
+        ({"cost": 0}, None, None, 0),
+        ({"cost": 0.5, **COUNTED}, None, ("0.15", "0.60"), 500_000),
+        (COUNTED, "0.000415", ("0.15", "0.60"), 415),
+        (COUNTED, None, ("0.15", "0.60"), 219),  # 185.1 + 34.2
+        (COUNTED, "None", ("0.15", 1), 242),
+        (COUNTED, None, None, None),
+        ({"prompt_tokens": 1_234}, None, ("0.15", "0.60"), None),
+        ({"cost": "free"}, None, None, None),
+        ({"cost": -1}, None, None, None),
+        ({"cost": 1e-300}, None, None, 0),
+        ({}, None, ("0.15", "0.60"), None),
+    ],
+)
+def test_a_judge_says_what_its_model_charged_where_that_is_known(
+    client: Client,
+    usage: dict[str, Any],
+    header: str | None,
+    prices: Any,
+    cost_micro_usd: int | None,
+) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        message = {"message": {"content": GIVEN}}
+        headers = {} if header is None else {"x-litellm-response-cost": header}
+        content = {"choices": [message], "usage": usage}
+        return httpx.Response(200, json=content, headers=headers)
+
+    judge = ModelJudge(
+        "http://model.test/v1",
+        "small",
+        RUBRIC,
+        usd_per_million_tokens=prices,
+        transport=httpx.MockTransport(answer),
+    )
+    results = made(client, "owl", "kite")
+    scored = results.score(judge)
+
+    # Both clips are the same picture, but the judge sees the prompts.
+    costs = [cost_micro_usd] * 2
+    assert (
+        scored["cost_micro_usd"]
+        .astype(object)
+        .where(scored["cost_micro_usd"].notna(), None)
+        .tolist()
+        == costs
+    )
+    known = [cost for cost in costs if cost is not None]
+    frame = results.frame()
+    assert frame["reason"].tolist() == ["It fits."] * 2
+    assert ("judge_cost_micro_usd" in frame) == bool(known)
+    assert frame.get("judge_cost_micro_usd", pd.Series([])).sum() == sum(known)
+
+
+@pytest.mark.parametrize(
+    "prices", ["0.15", "1x", ("0.15",), ("0.15", 0.6), (1, 2, 3), ("-1", "2"), 3]
+)
+def test_prices_of_tokens_are_two_amounts(prices: Any) -> None:
+    with pytest.raises(InputError, match="two amounts in US dollars") as caught:
+        ModelJudge(
+            "http://model.test/v1", "small", RUBRIC, usd_per_million_tokens=prices
+        )
+    assert caught.value.field == "usd_per_million_tokens"
+
+
 def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) -> None:
     results = made(client, "owl")
     judges = [
@@ -238,10 +312,92 @@ def test_a_model_that_cannot_be_reached_is_a_problem_of_each_output(
 
     url = f"http://user:{KEY}@model.test/v1?token={KEY}"
     judge = ModelJudge(url, "small", RUBRIC, transport=httpx.MockTransport(refuse))
-    scored = made(client, "owl", "kite").score(judge)
+    results = made(client, "owl", "kite")
+    with pytest.warns(UserWarning, match="there are no scores"):
+        scored = results.score(judge)
 
     said = "ServiceError: the model cannot be reached (ConnectError)"
     assert set(scored["problem"]) == {said}
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_model_that_has_no_time_is_asked_again(
+    tmp_path: Path, model: Model, status: int
+) -> None:
+    answers = [Said("busy", status), Said("busy", status)]
+    model.judge = lambda asked: answers.pop() if answers else judged(asked)
+    clock = AdvancingClock()
+    picture = tmp_path / "owl.png"
+    picture.write_bytes(png((200, 30, 30)))
+    judge = ModelJudge(model.url, "small", RUBRIC, clock=clock)
+
+    assert judge(picture, {"prompt": "owl"})["looks_good"] == 3
+    assert len(clock.slept_s) == 2
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_model_that_never_has_time_is_one_sentence(
+    tmp_path: Path, model: Model, status: int
+) -> None:
+    model.judge = lambda _: Said("busy", status)
+    picture = tmp_path / "owl.png"
+    picture.write_bytes(png((200, 30, 30)))
+    judge = ModelJudge(model.url, "small", RUBRIC, clock=AdvancingClock())
+    with pytest.raises(ServiceError, match=f"server sent {status}: busy"):
+        judge(picture, {"prompt": "owl"})
+
+    assert 3 <= len(model.asked) <= 10
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "field"),
+    [
+        ("http://127.0.0.1:1/v1", "sk-ä", "api_key"),
+        ("http://127.0.0.1:1/v1", "sk-abc\n", "api_key"),
+        ("http://127.0.0.1:1/v1", "sk abc", "api_key"),
+        ("http://127.0.0.1:1/v1\n", "sk-abc", "base_url"),
+        ("127.0.0.1:1/v1", "sk-abc", "base_url"),
+        ('"http://127.0.0.1:1/v1"', "sk-abc", "base_url"),
+        ("http://127.0.0.1:99999/v1", "sk-abc", "base_url"),
+    ],
+)
+def test_a_url_or_a_key_of_which_no_request_can_be_made_is_refused(
+    url: str, key: str, field: str
+) -> None:
+    with pytest.raises(InputError, match=field) as caught:
+        ModelJudge(url, "small", RUBRIC, api_key=key)
+
+    assert key not in str(caught.value)
+
+
+def test_a_model_on_this_machine_needs_no_proxy_and_no_certificates(
+    tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:1080")
+    monkeypatch.setenv("NO_PROXY", "fd07:b51a::/64")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
+    picture = tmp_path / "owl.png"
+    picture.write_bytes(png((200, 30, 30)))
+    judge = ModelJudge(model.url, "small", RUBRIC)
+
+    assert judge(picture, {"prompt": "owl"})["looks_good"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HTTPS_PROXY", "socks://127.0.0.1:1080"),
+        ("SSL_CERT_FILE", "/gone/ca.pem"),
+        ("SSLKEYLOGFILE", "/gone/keys.log"),
+    ],
+)
+def test_a_variable_that_the_way_to_a_model_needs_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ServiceError, match=f"{name}={value}"):
+        ModelJudge("https://model.test/v1", "small", RUBRIC)
 
 
 def test_the_key_of_a_model_is_in_no_output_log_or_pickle(
@@ -266,8 +422,14 @@ def test_the_key_of_a_model_is_in_no_output_log_or_pickle(
     assert not any(KEY.encode() in path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("rubric", [{}, {"reason": "Why?"}, {"problem": "What?"}])
-def test_a_rubric_without_names_of_its_own_is_refused(rubric: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "rubric",
+    [
+        *({}, {"reason": "Why?"}, {"problem": "What?"}),
+        *({"cost_micro_usd": "How dear?"}, "fits the prompt", None),
+    ],
+)
+def test_a_rubric_without_names_of_its_own_is_refused(rubric: Any) -> None:
     with pytest.raises(InputError, match="rubric"):
         ModelJudge("http://model.test/v1", "small", rubric)
 
@@ -296,7 +458,7 @@ def test_a_judge_that_ranks_like_people_agrees_with_them(client: Client) -> None
     assert (found.pairs, found.rank_correlation, found.weighted_kappa) == (10, 1, 1)
     assert found.text == (
         "10 outputs have both stars and rating. Their rank correlation is 1.00 (95% "
-        "interval 1.00 to 1.00): more than chance explains. Their weighted kappa is "
+        "interval 0.93 to 1.00): more than chance explains. Their weighted kappa is "
         "1.00."
     )
 

@@ -76,7 +76,7 @@ def client_of(running: RunningSandbox, home: Path) -> Client:
     clock = AdvancingClock(pause_s=0.1)  # the renders take real time
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
     # All that these tests read together must not take as long as at a service.
-    client.components.jobs.poller._turns = ReadLimiter(2_000, clock=clock)
+    client.components.jobs.poller.limiter = ReadLimiter(2_000, clock=clock)
     return client
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
-from mediakit.sweep.comparison import compare, compare_sweeps
 from mediakit.sweep.rankings import (
     bradley_terry,
     cost_of_keeper,
@@ -22,7 +21,6 @@ from mediakit.sweep.rankings import (
     pareto,
 )
 from tests.support.frames import TEXT, types
-from tests.support.rows import assert_each
 from tests.support.soak import trials
 
 SIMULATED = trials(20, soak=150)
@@ -32,7 +30,7 @@ COLUMNS: dict[str, tuple[Any, Any]] = {
     "status": (TEXT, "completed"),
     "charge_micro_usd": ("Int64", None),
     "runtime_s": ("float64", None),
-    "rating": ("Int8", None),
+    "rating": ("Int64", None),
     "keep": ("boolean", None),
     "job_id": (TEXT, None),
     "parent_job_id": (TEXT, None),
@@ -82,18 +80,15 @@ def judged(
     return choices
 
 
-def test_a_simulated_ranking_is_recovered_and_its_intervals_hold_the_truth() -> None:
-    covered, correlations = [], []
+def test_a_simulated_ranking_is_recovered() -> None:
+    correlations = []
     for seed in range(25):
         truth = np.random.default_rng(100 + seed).normal(0.0, 1.0, 12)
         found = bradley_terry(judged(truth, 300, seed)).set_index("item")
         found = found.loc[[f"i{n}" for n in range(12)]]
-        centred = truth - truth.mean()
-        covered += list((found["low"] <= centred) & (centred <= found["high"]))
-        correlations.append(np.corrcoef(found["strength"], centred)[0, 1])
+        correlations.append(np.corrcoef(found["strength"], truth)[0, 1])
 
     assert np.median(correlations) > 0.93
-    assert 0.84 < np.mean(covered) < 0.97
 
 
 def test_all_comparisons_are_counted_and_a_frame_ranks_as_a_list_does() -> None:
@@ -306,22 +301,6 @@ def test_the_parts_of_every_axis_sum_to_the_whole(
     assert (known["low"] <= known["high"]).all()
 
 
-def test_nine_intervals_in_ten_hold_the_true_cost() -> None:
-    random = np.random.default_rng(7)
-    held = []
-    for _ in range(trials(40, soak=150)):
-        kept = random.random(60) < 0.3
-        charges = np.where(random.random(60) < 0.1, 0, 340_000)
-        frame = results(
-            cell(int(c), keep=bool(k)) for c, k in zip(charges, kept, strict=True)
-        )
-        found = cost_of_keeper(frame).iloc[0]
-        truth = 0.9 * 340_000 / 0.3
-        held.append(bool(found["low"] <= truth <= found["high"]))
-
-    assert 0.82 < np.mean(held) < 0.97
-
-
 def test_one_keeper_in_few_cells_has_no_upper_end_and_the_seed_decides() -> None:
     frame = results([cell(340_000, keep=n == 0) for n in range(8)])
     found: Any = cost_of_keeper(frame, seed=1)
@@ -414,271 +393,3 @@ def test_the_front_is_all_that_is_rated_and_that_no_other_beats(
             for c, r in drawn
         )
         assert on_front == (rating is not None and not beaten)
-
-
-# -- differences ----------------------------------------------------------------------
-
-
-def rated(
-    seed: int,
-    *,
-    better: float = 0.0,
-    values: int = 2,
-    prompts: int = 20,
-    takes: int = 1,
-    interaction: float = 0.0,
-) -> pd.DataFrame:
-    """Let somebody rate a sweep in whole stars.
-
-    Args:
-        seed: Of the chance in it.
-        better: Stars by which each value of the axis is better than the one before.
-        values: Of the axis `resolution`.
-        prompts: Of the other axis; they differ by 0.7 stars or so.
-        takes: Draws of each cell, whose seeds the cells of a take share.
-        interaction: Stars by which a value suits some prompts more than others.
-    """
-    random = np.random.default_rng(seed)
-    of_prompt = random.normal(0, 0.7, prompts)
-    of_pair = random.normal(0, interaction, (prompts, values))
-    of_seed = random.normal(0, 0.5, (prompts, takes))
-    rows = []
-    for prompt, level, take in product(range(prompts), range(values), range(takes)):
-        stars = 3 + of_prompt[prompt] + of_pair[prompt, level] + of_seed[prompt, take]
-        stars += better * level + random.normal(0, 0.5)
-        names = {"resolution": f"r{level}", "prompt": f"p{prompt}"}
-        rating = int(np.clip(round(stars), 1, 5))
-        rows.append(cell(340_000, **names, take=take + 1, rating=rating))
-    return results(rows, "resolution", "prompt")
-
-
-def told_share(runs: int, **chances: Any) -> float:
-    """Return how often a comparison tells a difference from chance."""
-    frames = (rated(seed, **chances) for seed in range(runs))
-    told = [
-        (compare(frame, "resolution").frame["verdict"] == "exceeds").any()
-        for frame in frames
-    ]
-    return float(np.mean(told))
-
-
-@pytest.mark.parametrize(
-    "chances",
-    [
-        {"takes": 1},
-        *(
-            pytest.param(chances, marks=pytest.mark.soak)
-            for chances in (
-                {"takes": 2},
-                {"takes": 1, "interaction": 0.5},
-                {"takes": 2, "interaction": 0.5},
-                {"takes": 2, "values": 5},
-                {"prompts": 1, "takes": 8},
-            )
-        ),
-    ],
-    ids=str,
-)
-def test_without_a_true_difference_a_winner_is_named_once_in_twenty_times(
-    chances: dict[str, Any],
-) -> None:
-    # Of 150 runs at 5%, 99 in 100 have at most 14 false alarms.
-    assert told_share(trials(40, soak=150), **chances) <= 0.1
-
-
-def test_twenty_prompts_with_one_take_tell_a_difference_of_most_of_a_star() -> None:
-    assert told_share(trials(20, soak=50), better=0.8) > 0.9
-    assert told_share(trials(20, soak=50), better=0.8, interaction=0.5, takes=2) > 0.8
-
-
-def styles(
-    column: str, prompts: Sequence[str], **values: Sequence[float]
-) -> pd.DataFrame:
-    """Return one cell for each style and prompt, with these values of a column."""
-    rows = [
-        cell(200_000, style=style, prompt=prompt) | {column: value}
-        for style, its in values.items()
-        for prompt, value in zip(prompts, its, strict=True)
-    ]
-    return results(rows, "style", "prompt")
-
-
-PROMPTS = [f"p{n}" for n in range(20)]
-TAKES = [
-    cell(1, style=style, take=take, rating=stars)
-    for style, ratings in (("720p", (2, 3, 2, 3)), ("1080p", (4, 5, 4, 5)))
-    for take, stars in enumerate(ratings, 1)
-]
-ZIPPED = [
-    cell(1, style=style, prompt=f"a kite in {style}", take=take, rating=3)
-    for style in ("ink", "oil", "chalk")
-    for take in (1, 2)
-]
-# A column, a frame, the verdicts, and what the text begins with.
-COMPARED: list[tuple[str, pd.DataFrame, list[str], str]] = [
-    (
-        "rating",
-        styles("rating", PROMPTS, ink=[2, 3] * 10, oil=[3, 4] * 10),
-        ["exceeds"],
-        "Over 20 prompts, oil is 1.0 stars higher than ink (0.81 stars to 1.2 stars): "
-        "more than chance explains.",
-    ),
-    # A standard deviation of 0.577 stars takes about 10.5 pairs to tell 0.5 stars.
-    (
-        "rating",
-        styles("rating", PROMPTS[:4], ink=[3, 4, 2, 4], oil=[4, 4, 2, 5]),
-        ["within"],
-        "Over 4 prompts, oil is 0.5 stars higher than ink, possibly by chance. "
-        "About 7 more prompts would settle it, for about $2.80.",
-    ),
-    (
-        "rating",
-        styles("rating", PROMPTS[:4], ink=[1, 1, 1, 1], oil=[4, 3, 3, 1]),
-        ["within"],
-        "Over 4 prompts, oil is 1.8 stars higher than ink, possibly by chance. "
-        "About one more would settle it",
-    ),
-    (
-        "rating",
-        results(TAKES, "style"),
-        ["exceeds"],
-        "Over 4 takes, 1080p is 2.0 stars higher than 720p",
-    ),
-    (
-        "rating",
-        styles("rating", PROMPTS[:1], ink=[2], oil=[5]),
-        ["unknown"],
-        "ink and oil differ by 3.0 stars in one pair, which says nothing about others",
-    ),
-    (
-        "rating",
-        results(ZIPPED, "style", "prompt"),
-        ["unknown"] * 3,
-        "The values of style cannot be compared: no cells with a rating share all "
-        "other settings.",
-    ),
-    # Equal differences of whole stars vary at least as rounding does.
-    (
-        "rating",
-        styles("rating", PROMPTS[:2], ink=[3, 3], oil=[4, 4]),
-        ["within"],
-        "Over 2 prompts, oil is 1.0 stars higher than ink, possibly by chance.",
-    ),
-    (
-        "runtime_s",
-        styles("runtime_s", PROMPTS[:4], ink=[61, 62, 63, 64], oil=[91, 92, 94, 94]),
-        ["exceeds"],
-        "Over 4 prompts, oil is 30.2 s higher than ink",
-    ),
-    (
-        "charge_micro_usd",
-        styles("charge_micro_usd", PROMPTS[:4], ink=[10**5] * 4, oil=[250_000] * 4),
-        ["exceeds"],
-        "Over 4 prompts, oil is $0.15 higher than ink",
-    ),
-]
-
-
-def test_a_comparison_says_what_its_pairs_show() -> None:
-    def check(row: tuple[str, pd.DataFrame, list[str], str]) -> None:
-        value, frame, verdicts, text = row
-        found: Any = compare(frame, "style", value)
-        assert found.frame["verdict"].tolist() == verdicts
-        assert found.text.startswith(text)
-        is_told = found.frame["verdict"] == "exceeds"
-        more = found.frame.loc[is_told, ["more_pairs", "more_micro_usd"]]
-        assert more.isna().all(axis=None)
-        is_unknown = found.frame["verdict"] == "unknown"
-        unknown = found.frame.loc[is_unknown, ["low", "high", "p"]]
-        assert unknown.isna().all(axis=None)
-        assert repr(found).split() == found.text.split()
-        assert max(map(len, repr(found).splitlines())) <= 88
-
-    assert_each(COMPARED, check)
-
-
-def test_p_values_are_those_of_printed_tables_and_corrected_after_holm() -> None:
-    two = styles("runtime_s", PROMPTS[:3], a=[0, 10, 20], b=[1, 12, 23])
-    seconds: dict[str, Sequence[float]] = {
-        "a": [0.0, 10, 20],
-        "b": [1, 12, 23],
-        "c": [0, 10, 20.1],
-    }
-    three = styles("runtime_s", PROMPTS[:3], **seconds)
-
-    # Two degrees of freedom: t is 3.46 for a and b, 1 for a and c, 3.58 for b and c.
-    found = compare(two, "style", "runtime_s").frame["p"]
-    assert found.tolist() == [pytest.approx(0.0742, abs=1e-4)]
-    smallest = pytest.approx(3 * 0.0698, abs=3e-4)
-    found = compare(three, "style", "runtime_s").frame["p"]
-    assert found.tolist() == [smallest, pytest.approx(0.4226, abs=1e-4), smallest]
-
-
-def test_two_sweeps_are_compared_over_what_both_have() -> None:
-    def version(prompt: str, stars: int) -> pd.DataFrame:
-        rows = [
-            cell(1, prompt=prompt, subject=f"s{n}", rating=stars + n % 2)
-            for n in range(8)
-        ]
-        return results(rows, "prompt", "subject")
-
-    first, second = version("a {subject}", 2), version("one {subject}, close", 3)
-    found: Any = compare_sweeps(first, second, by="subject")
-
-    assert found.frame.loc[0, ["first", "second"]].tolist() == ["before", "after"]
-    assert (found.frame["pairs"][0], found.frame["difference"][0]) == (8, 1)
-    assert "after is 1.0 stars higher than before" in found.text
-    same: Any = compare_sweeps(first, first, by="subject")
-    assert same.text == "Over 8 pairs that share all else, before and after are equal."
-    with pytest.raises(InputError, match="colour"):
-        compare_sweeps(first, second, by="colour")
-
-
-def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
-    some = compare(rated(2, better=0.8, values=6), "resolution")
-    none = compare(rated(2, values=4), "resolution")
-
-    told = int((some.frame["verdict"] == "exceeds").sum())
-    assert told > 5
-    assert some.text.startswith(f"{told} of the 15 differences between values")
-    assert "r5 is" in some.text.split(". ")[1]
-
-    assert none.text.startswith("None of the 6 differences between values of")
-
-
-def test_cells_without_a_value_and_repairs_are_left_out_and_counted() -> None:
-    frame = rated(3)
-    frame.loc[[0, 7], "rating"] = pd.NA
-    fix = frame.iloc[[1]].assign(
-        parent_job_id=frame["job_id"][1], job_id="fix", rating=5
-    )
-    found: Any = compare(pd.concat([frame, fix], ignore_index=True), "resolution")
-
-    assert found.text.endswith("2 cells without a rating are left out.")
-    assert found.frame["pairs"].tolist() == [18]
-    pd.testing.assert_frame_equal(found.frame, compare(frame, "resolution").frame)
-
-
-def test_a_comparison_of_nothing_has_its_types_and_says_so() -> None:
-    frame = rated(1)
-    found: Any = compare(frame[frame["resolution"] == "r0"], "resolution")
-    whole = compare(frame, "resolution")
-
-    assert len(found.frame) == 0
-    assert "fewer than two values of resolution have a rating" in found.text
-    pd.testing.assert_series_equal(found.frame.dtypes, whole.frame.dtypes)
-
-
-@pytest.mark.parametrize(
-    ("axis", "value", "words"),
-    [
-        ("colour", "rating", "one of resolution, prompt"),
-        ("take", "rating", "one of resolution, prompt"),
-        ("resolution", "sharpness", "a column of numbers"),
-        ("resolution", "status", "a column of numbers"),
-        ("prompt", "rating", "prompt with 101 values"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(axis: str, value: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        compare(rated(1, prompts=101), axis, value)

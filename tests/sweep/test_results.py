@@ -18,7 +18,7 @@ import pytest
 
 from mediakit import Client, InputError, NotFoundError
 from mediakit.client import AsyncJob
-from mediakit.errors import WaitTimeoutError
+from mediakit.errors import WaitInterrupted, WaitTimeoutError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep import Progress
 from mediakit.sweep.blocking import Results
@@ -75,7 +75,7 @@ def test_the_frame_has_a_row_a_cell_and_the_same_types_at_any_time(
         types = {name: str(late[name].dtype) for name in late.columns}
         assert types["charge_micro_usd"] == "Int64"
         assert types["charge_usd"] == types["runtime_s"] == "float64"
-        assert (types["rating"], types["keep"]) == ("Int8", "boolean")
+        assert (types["rating"], types["keep"]) == ("Int64", "boolean")
         assert types["status"] == types["media_type"] == "category"
 
 
@@ -126,7 +126,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
-        with pytest.raises(KeyboardInterrupt, match="the sweep continues"):
+        with pytest.raises(WaitInterrupted, match="the sweep continues"):
             results.wait(PATIENCE_S)
         timer.join()
         signal.signal(signal.SIGINT, before)
@@ -278,7 +278,8 @@ def test_two_versions_of_a_prompt_are_compared_place_by_place(tmp_path: Path) ->
             versions.append(results)
         before, after = versions
         found = before.compare(after, by="place")
-        assert "3 pairs" in found.text
+        assert "Over 3 values of place" in found.text
+        assert "3 are too few to tell" in found.text
         assert found.frame["difference"].iloc[0] == 1
         assert before.compare(after.core).text == found.text
         with pytest.raises(InputError, match="colour"):
@@ -319,10 +320,13 @@ def test_only_jobs_of_the_history_are_rated_from_one_to_five(tmp_path: Path) -> 
         for rating in wrong:
             with pytest.raises(InputError, match="rating"):
                 results.rate(job_id, rating)
-        unknown: list[Any] = ["media_unknown", 7, None]
+        unknown: list[Any] = ["media_unknown", 7]
         for job in unknown:
             with pytest.raises(NotFoundError, match="is not in this history"):
                 results.rate(job, 3)
+        unsent: Any = None
+        with pytest.raises(InputError, match="a cell that was not sent has none"):
+            results.rate(unsent, 3)
 
 
 # -- progress ---------------------------------------------------------------------

@@ -11,9 +11,11 @@ from random import Random
 from typing import Any
 
 import httpx
+import pandas as pd
 import pytest
 
 from mediakit import Client, InputError
+from mediakit.money import format_usd
 from tests.support.soak import trials
 from tests.support.waiting import until
 from tests.sweep.runs import (
@@ -138,7 +140,7 @@ CASES = {
         {"completed": 4, "unsent": 4},
         always(reads=1, settles=1),
         budget="$1",
-        says={"unsent": "$0.816 of the budget of $1.00 is spent"},
+        says={"unsent": "the $1.00 budget ($0.816 spent"},
         jobs=4,
     ),
     "one cell alone may use the whole budget": Case(
@@ -217,6 +219,41 @@ def test_a_failed_cell_says_the_same_when_it_is_owned(tmp_path: Path) -> None:
 
 
 # -- how many at once -------------------------------------------------------------
+
+
+def refuse(body: dict[str, Any], before: int) -> Outcome:
+    raise httpx.ConnectError("refused")
+
+
+@pytest.mark.parametrize(
+    ("budget", "balance_micro_usd", "is_away"),
+    [
+        ("$0.30", 10**12, False),
+        (None, 2 * VIDEO_3_S - 1, False),
+        (None, 10**12, True),
+    ],
+    ids=["budget", "balance", "away"],
+)
+def test_a_charged_failure_that_is_not_sent_again_keeps_its_job_and_charge(
+    tmp_path: Path, budget: str | None, balance_micro_usd: int, *, is_away: bool
+) -> None:
+    service = Service(always(fails="provider_error", is_charged=True))
+    service.balance_micro_usd = balance_micro_usd
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 1), budget)
+        before = results.frame()
+        assert before["charge_micro_usd"].tolist() == [VIDEO_3_S]
+        if is_away:
+            service.decide = refuse
+        for _ in range(2):
+            results.retry().wait(PATIENCE_S)
+            frame = results.frame()
+            kept = ["status", "job_id", "charge_micro_usd"]
+            pd.testing.assert_frame_equal(frame[kept], before[kept])
+            [problem] = problems(results, "failed")
+            assert problem.count("It was charged $0.204") == 1
+        assert results.progress.failed == 1
+        assert len(service.jobs) == 1
 
 
 def test_no_more_cells_are_in_flight_than_asked_for(tmp_path: Path) -> None:
@@ -388,6 +425,26 @@ def test_cheaper_cells_behind_one_that_does_not_fit_are_sent(tmp_path: Path) -> 
         bought = frame[frame["status"] == "completed"]
         assert list(bought["duration"]) == [5, 3, 3]
         assert service.charged_micro_usd == VIDEO_5_S + 2 * VIDEO_3_S
+
+
+@pytest.mark.parametrize("in_flight", [1, 8])
+@pytest.mark.parametrize("durations", [[3], [5, 3], [3, 4, 5]])
+@pytest.mark.parametrize("budget", [500_000, 1_000_000])
+def test_no_run_costs_more_than_what_a_plan_says_of_its_budget(
+    tmp_path: Path, budget: int, durations: list[int], in_flight: int
+) -> None:
+    service = Service()
+    with service.client(tmp_path) as client:
+        plan = plan_of(client, 4, duration=durations)
+        part = plan._within(budget)
+        results = run(client, plan, format_usd(budget), in_flight)
+        sent = statuses(results)["completed"]
+    assert service.charged_micro_usd <= (part.most_micro_usd or 0) <= budget
+    if part.is_sure:
+        assert sent == part.count
+        assert service.charged_micro_usd == part.price.high
+    else:
+        assert len(durations) > 1
 
 
 def test_a_budget_covers_all_runs_of_a_sweep_also_one_that_is_used_up(

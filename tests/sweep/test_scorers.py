@@ -14,7 +14,7 @@ from PIL import Image, ImageFilter
 from mediakit.errors import InputError
 from mediakit.media.samples import sampled_lumas
 from mediakit.sweep import scorers
-from mediakit.sweep.scoring import identity_of
+from mediakit.sweep.scorer_identity import identity_of
 from tests.sweep.clips import flat, noise, tone, write_clip, write_sound
 
 ALL = (

@@ -16,11 +16,14 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -28,7 +31,7 @@ from mediakit import Client
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.sweep import Results
-from mediakit.sweep.scoring import DIED, Output, score_outputs
+from mediakit.sweep.scoring import DIED, ScoredOutput, score_file, score_outputs
 from tests.support.new_history import with_history
 from tests.sweep.made_scorers import (
     OWNER,
@@ -103,7 +106,9 @@ def test_every_output_has_a_row_and_what_raises_marks_its_own_alone(
     prompts[3] = "xyz"
     scored = made(client, *prompts).score(first_byte, executor)
 
-    assert list(scored.columns) == ["job_id", "first", "length", "problem"]
+    assert list(scored.columns) == [
+        *("job_id", "first", "length", "reason", "cost_micro_usd", "problem")
+    ]
     lengths = scored["length"].tolist()
     assert [lengths[n] for n in (0, 1, 2, 4, 8)] == [1, 2, 3, 5, 9]
     assert scored.drop(index=3)["problem"].isna().all()
@@ -174,6 +179,9 @@ async def asynchronous(path: Path) -> int:
     return 1
 
 
+THREADS = ThreadPoolExecutor(1)
+
+
 @pytest.mark.parametrize(
     ("field", "arguments", "sentence"),
     [
@@ -181,7 +189,7 @@ async def asynchronous(path: Path) -> int:
         ("fn", {"fn": lambda: 1}, r"fn\(path\) or fn\(path, row\) \(got .*score\(\)"),
         ("fn", {"fn": lambda path, row, model: 1}, r"score\(path, row, model\)"),
         ("fn", {"fn": lambda *, path: 1}, r"score\(\*, path\)"),
-        ("fn", {"fn": asynchronous}, "plain function .*asynchronous"),
+        ("executor", {"fn": asynchronous, "executor": THREADS}, "no executor: an asy"),
         ("executor", {"fn": size_bytes, "executor": "dask"}, r"get_executor\(\)"),
     ],
 )
@@ -204,12 +212,17 @@ def test_what_cannot_score_is_refused_before_anything_is_downloaded(
         (b"sharp", "TypeError: the scorer returned b'sharp'; it must return a number"),
         ({"a": [1]}, r"TypeError: the scorer returned \[1\]"),
         ({"problem": 1}, "ValueError: the scorer names a value 'problem'"),
+        ({"judge_cost_micro_usd": 1}, "ValueError: .* 'judge_cost_micro_usd', which"),
+        ({"a": 1, "cost_micro_usd": 0.5}, "ValueError: cost_micro_usd must be whole"),
+        ({"a": 1, "cost_micro_usd": -1}, r"ValueError: .*, from 0 \(got -1\)"),
     ],
 )
 def test_what_is_neither_a_number_nor_a_text_is_a_problem_of_its_output(
     client: Client, result: object, problem: str
 ) -> None:
-    scored = made(client, "a kite").score(lambda path: result, version="1")
+    results = made(client, "a kite")
+    with pytest.warns(UserWarning, match="failed on the only output"):
+        scored = results.score(lambda path: result, version="1")
 
     assert scored["problem"].str.match(problem).all()
 
@@ -282,6 +295,99 @@ def test_a_content_is_scored_once_and_once_a_row_where_the_scorer_sees_it(
     for _ in range(2):
         results.score(row_noted(rows), version="1")
     assert sorted(row["take"] for row in rows) == [1, 1, 2, 2]
+
+
+def test_scores_are_in_the_frame_of_a_sweep_that_is_found_again(
+    service: Service, tmp_path: Path
+) -> None:
+    def length(path: Path, row: dict[str, Any]) -> float:
+        return float(len(row["prompt"]) * row["duration"])
+
+    def verdict(path: Path) -> dict[str, Any]:
+        size = path.stat().st_size
+        return {"rating": size, "word": None if size == 6 else f"{size} bytes"}
+
+    home = tmp_path / "home"
+    with service.client(home) as client:
+        plan = client.sweep("text-to-video", prompt="a {s}", s=["kite", "gull at noon"])
+        results = plan.run().wait(PATIENCE_S)
+        results.score(lambda path: -1.0, version="0")
+        results.score(length, version="1")
+        results.score(length, version="2")
+        results.score(verdict, version="1")
+        before = results.frame()
+    assert before["length"].tolist() == [30, 70]
+    with service.client(home) as client:
+        found = client.sweep_results(results.id)
+        frame = found.frame()
+        pd.testing.assert_series_equal(frame["length"], before["length"])
+        pd.testing.assert_series_equal(frame["score_rating"], before["score_rating"])
+        pd.testing.assert_series_equal(frame["word"], before["word"])
+        sweeps = client.sweeps()
+        assert sweeps["length"].tolist() == [50]
+        assert "word" not in sweeps
+        assert found.compare("s", "length").frame["difference"].tolist() == [40]
+        rerun = client.sweep("text-to-video", prompt="a {s}", s=["gull at noon"])
+        assert rerun.run().wait(PATIENCE_S).frame()["length"].tolist() == [70]
+
+
+def test_a_scorer_that_fails_on_every_output_says_its_first_error(
+    client: Client,
+) -> None:
+    def broken(path: Path) -> float:
+        raise RuntimeError("model not loaded")
+
+    results = made(client, "a kite", "a gull")
+    sentence = "broken failed on all 2 outputs, so there are no scores: RuntimeError: m"
+    with pytest.warns(UserWarning, match=sentence) as caught:
+        scored = results.score(broken, version="1")
+    assert caught[0].filename == __file__
+    assert scored["problem"].notna().all()
+
+
+class Tensor:
+    """A number of another library, which knows how to become a plain one."""
+
+    def item(self) -> float:
+        return 0.25
+
+
+class Tensors(Tensor):
+    """Several numbers, as torch has them."""
+
+    def item(self) -> float:
+        raise RuntimeError("a Tensor with 2 elements cannot be converted to Scalar")
+
+
+@pytest.mark.parametrize(
+    ("value", "score"),
+    [
+        (np.bool_(1), 1.0),
+        (np.array(0.5), 0.5),
+        (np.array([[0.5]]), 0.5),
+        (np.float32(0.5), 0.5),
+        (np.int8(3), 3.0),
+        (Decimal("2.5"), 2.5),
+        (Fraction(1, 4), 0.25),
+        (Tensor(), 0.25),
+        (pd.NA, None),
+        (pd.NaT, None),
+        (np.nan, None),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_any_number_of_any_library_is_a_score(value: Any, score: float | None) -> None:
+    found = score_file(lambda path: {"v": value}, "a.mp4", None, "v")
+    assert found.problem is None
+    kept = float(found.values["v"])
+    assert (kept != kept) if score is None else kept == score
+
+
+@pytest.mark.parametrize("value", [np.array([1, 2]), Tensors(), [1]])
+def test_several_numbers_are_no_score(value: Any) -> None:
+    found = score_file(lambda path: value, "a.mp4", None, "v")
+    assert found.values == {}
+    assert "must return a number" in str(found.problem)
 
 
 def test_another_version_is_scored_again(client: Client) -> None:
@@ -363,7 +469,7 @@ def test_a_killed_run_continues_with_the_output_that_it_lost(tmp_path: Path) -> 
     names = [*"abcd", "once", *"ef"]
     for name in names:
         (tmp_path / name).write_text(name)
-    outputs = [Output(name, str(tmp_path / name)) for name in names]
+    outputs = [ScoredOutput(name, str(tmp_path / name)) for name in names]
     history = home / "history.sqlite3"
     process = FORKED.Process(
         target=score_in_process, args=(history, outputs, str(notes))
@@ -416,7 +522,9 @@ def test_what_a_worker_cannot_import_is_a_problem_of_each_output(
             future.set_exception(ModuleNotFoundError("No module named 'mine'"))
             return future
 
-    scored = made(client, "a", "b").score(size_bytes, Remote())
+    results = made(client, "a", "b")
+    with pytest.warns(UserWarning, match="there are no scores"):
+        scored = results.score(size_bytes, Remote())
     assert set(scored["problem"]) == {"ModuleNotFoundError: No module named 'mine'"}
 
 
@@ -481,7 +589,7 @@ def judge(path):
 def weight():
     return {}
 """
-NEVER_STORED = {
+NEVER_REUSED = {
     "object": Mark,
     "closure over an object": lambda mark: closed(Mark(mark)),
     "method": lambda mark: Mark(mark).__call__,
@@ -490,7 +598,7 @@ NEVER_STORED = {
     ),
     "bound object": lambda mark: partial(lambda mark, path: mark.mark, Mark(mark)),
 }
-STORED = {
+REUSED = {
     "closure over data": lambda mark: closed([mark]),
     "default": with_default,
     "bound argument": lambda mark: partial(bound, mark=mark),
@@ -505,7 +613,7 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("judge", STORED.values(), ids=STORED)
+@pytest.mark.parametrize("judge", REUSED.values(), ids=REUSED)
 def test_two_judges_that_use_other_data_never_share_a_score(
     client: Client, judge: Callable[[float], Any]
 ) -> None:
@@ -514,15 +622,16 @@ def test_two_judges_that_use_other_data_never_share_a_score(
         assert results.score(judge(mark)).iloc[0, 1] == mark
 
 
-@pytest.mark.parametrize("judge", NEVER_STORED.values(), ids=NEVER_STORED)
-def test_a_judge_whose_settings_are_unknown_is_not_stored_and_the_call_says_so(
+@pytest.mark.parametrize("judge", NEVER_REUSED.values(), ids=NEVER_REUSED)
+def test_a_judge_whose_settings_are_unknown_is_not_reused_and_the_call_says_so(
     client: Client, judge: Callable[[float], Any]
 ) -> None:
     results = made(client, "a")
     for mark in (1.0, 2.0):
-        with pytest.warns(UserWarning, match=r"not stored: .* version='1'") as caught:
+        with pytest.warns(UserWarning, match=r"not reused: .* version='1'") as caught:
             assert results.score(judge(mark)).iloc[0, 1] == mark
         assert caught[0].filename == __file__
+        assert client.sweep_results(results.id).frame().iloc[0, -1] == mark
     for mark in (1.0, 2.0):  # a version stands for the settings
         assert results.score(judge(mark), version="1").iloc[0, 1] == 1.0
 
@@ -564,6 +673,6 @@ def test_without_outputs_there_is_an_empty_frame(tmp_path: Path) -> None:
         scored = score_outputs(
             [], size_bytes, fetch=local_file, history=history, owner=OWNER
         )
-    assert list(scored.columns) == ["job_id", "problem"]
+    assert list(scored.columns) == ["job_id", "reason", "cost_micro_usd", "problem"]
     assert isinstance(scored, pd.DataFrame)
     history.close()

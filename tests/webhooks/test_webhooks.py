@@ -147,7 +147,11 @@ OF_A_FAILURE = job_record(status="failed", output=None)
             OF_A_FAILURE | {"error": {"code": "internal", "message": "half \ud83d"}},
             ("failed", ErrorCode.INTERNAL, "half \ufffd"),
         ),
-        (COMPLETED, job_record(status="completed_in_part"), ("completed_in_part",)),
+        (
+            COMPLETED,
+            job_record(status="completed_in_part", output=None),
+            ("completed_in_part",),
+        ),
         ("webhook.test", {"endpoint_id": "e1"}, None),
         ("media.job.paused", {"endpoint_id": "e1"}, None),
     ],

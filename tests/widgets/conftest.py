@@ -12,7 +12,7 @@ from comm.base_comm import BaseComm
 
 from mediakit import Client, Job
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.toolkit.cell_outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 from tests.support.samples.media_samples import make_png
 from tests.support.waiting import PATIENCE_S
 from tests.support.widgets import finish, until
@@ -23,7 +23,7 @@ def make_form(client: Client) -> Iterator[Callable[..., Form]]:
     """Make forms that know the balance, and close them in the end."""
     forms: list[Form] = []
 
-    def make(kind: str, cell: Cell | None = None, **values: object) -> Form:
+    def make(kind: str, cell: NotebookCell | None = None, **values: object) -> Form:
         form = Form(client, client.catalog.function(kind), values, cell=cell)
         forms.append(form)
         until(lambda: form.state.funds.balance is not None, form)

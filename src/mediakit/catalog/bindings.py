@@ -1,4 +1,4 @@
-"""The contents of `mediakit.toml`: a service's paths, rates and OpenAPI document."""
+"""The contents of `mediakit.toml`: a service's paths, rates, document and reports."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _PATH = FieldSpec("", "text")
 _PATHS = FieldSpec("", "list", min_length=1, item=_PATH)
 _FUNCTION = FieldSpec("", "either", variants={"value": _PATH, "list": _PATHS})
 _RATE = FieldSpec("", "object", fields={n: FieldSpec(n, "json") for n in RATE_KEYS})
+_NAME = FieldSpec("", "text", min_length=1)
 _FILE = FieldSpec(
     "",
     "object",
@@ -29,6 +30,9 @@ _FILE = FieldSpec(
         "functions": FieldSpec("", "object", closed=False, further=_FUNCTION),
         "rates": FieldSpec("", "object", closed=False, further=_RATE),
         "openapi": FieldSpec("", "text", min_length=1),
+        "reports": FieldSpec(
+            "", "object", fields=dict.fromkeys(("charge", "charge_usd"), _NAME)
+        ),
     },
 )
 KEYS = tuple(_FILE.fields)
@@ -36,12 +40,16 @@ KEYS = tuple(_FILE.fields)
 
 @dataclass(frozen=True)
 class Bindings:
-    """What the user says of a service: paths by kind, and rates by kind or path."""
+    """What the user says of a service: paths by kind, and rates by kind or path.
+
+    `reports` names the column of its reports that has the charge.
+    """
 
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rates: Mapping[str, OwnRate] = field(default_factory=dict)
     openapi: str | Mapping[str, Any] | None = None
     source: Path | None = None
+    reports: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path, *, own_rates: bool = False) -> Bindings:
@@ -53,9 +61,14 @@ class Bindings:
             return cls()
         try:
             table = tomllib.loads(file.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            got = f"{file} ({error})"
-            raise InputError(FILE_NAME, got=got, accepted=EXAMPLE) from None
+        except (
+            tomllib.TOMLDecodeError,
+            UnicodeDecodeError,
+            RecursionError,
+            OSError,
+        ) as error:
+            text = f"{file} ({error})"
+            raise InputError(FILE_NAME, got=text, accepted=EXAMPLE) from None
         with _named(file):
             return cls._of(table, file, own_rates=own_rates)
 
@@ -75,7 +88,7 @@ class Bindings:
         openapi = table.get("openapi")
         if openapi and not openapi.startswith(("http://", "https://")):
             openapi = str(file.parent / Path(openapi).expanduser())
-        return cls(functions, rates, openapi, file)
+        return cls(functions, rates, openapi, file, table.get("reports", {}))
 
     def catalog(self) -> Catalog:
         """Return the functions of the service, each at its path.
@@ -95,8 +108,8 @@ class Bindings:
 
         Rates for paths of another service are ignored.
         """
-        known = {function.path for function in catalog}
-        rates = {n: r for n, r in self.rates.items() if "/" not in n or n in known}
+        paths = {function.path for function in catalog}
+        rates = {n: r for n, r in self.rates.items() if "/" not in n or n in paths}
         with _named(self.source):
             return catalog.with_rates(rates)
 

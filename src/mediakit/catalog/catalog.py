@@ -1,4 +1,4 @@
-"""The catalog: finds functions by kind or path, and suggests names for a wrong one."""
+"""The catalog: finds functions by kind or path, and suggests names for others."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from mediakit.catalog.function import Function, path_of
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
 from mediakit.rules import any_of
-from mediakit.schema import MediaRequest
+from mediakit.schema import Declared, MediaRequest
 
 SANDBOX_VENDOR = "sandbox"
 
 
 def _declared() -> Iterator[type[MediaRequest]]:
-    for found in iter_modules(functions.__path__, f"{functions.__name__}."):
-        for value in vars(import_module(found.name)).values():
-            is_own = getattr(value, "__module__", None) == found.name
+    for module in iter_modules(functions.__path__, f"{functions.__name__}."):
+        for value in vars(import_module(module.name)).values():
+            is_own = getattr(value, "__module__", None) == module.name
             if is_own and isinstance(value, type) and issubclass(value, MediaRequest):
                 yield value
 
@@ -32,6 +32,15 @@ REQUEST_TYPES: Mapping[str, type[MediaRequest]] = {
     request_type.declared.kind: request_type
     for request_type in sorted(_declared(), key=lambda t: t.declared.kind)
 }
+
+
+_UNDECLARED = Declared(kind="")
+
+
+def declared_as(kind: str) -> Declared:
+    """Return what a kind declares; empty facts for a service's own function."""
+    request_type = REQUEST_TYPES.get(kind)
+    return _UNDECLARED if request_type is None else request_type.declared
 
 
 @cache
@@ -99,7 +108,9 @@ class Catalog:
     ) -> Catalog:
         """Return the functions in a service's OpenAPI document.
 
-        Functions whose bodies are not JSON objects are in `left_out`.
+        Functions whose bodies are not JSON objects, or are described where nothing was
+        found, are in `left_out`. Files that a file refers to are read if they are in
+        its folder.
 
         Args:
             document: The OpenAPI document (3.0 or 3.1, as JSON): a mapping, the text, a
@@ -109,9 +120,12 @@ class Catalog:
 
         Raises:
             InputError: It cannot be read, or describes no function.
+            ServiceError: The environment names a proxy or certificates that the URL
+                needs and that cannot be used.
         """
         # Imported here: a sandbox's start does not need it.
-        from mediakit.catalog.openapi import functions_in, load
+        from mediakit.catalog.documents import load
+        from mediakit.catalog.openapi import functions_in
 
         loaded = load(document)
         declared = REQUEST_TYPES if recognise else {}

@@ -28,7 +28,7 @@ def example(function: Function) -> Body:
     }
     for _ in range(ATTEMPTS):
         problems = function.check(body)
-        for name in {problem.root for problem in problems}:
+        for name in {problem.root for problem in problems} & fields.keys():
             _adjust(fields[name], body)
     return body
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
@@ -29,28 +28,14 @@ from mediakit.schema import (
     with_defaults,
 )
 
+if TYPE_CHECKING:
+    from mediakit.schema.conformance import Conformance
+
 SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._~-]{0,99}"
 _SEGMENT = re.compile(SEGMENT)
 NO_FACTS = InputFacts()
 NO_RATE = "No rate is known; one can be set in mediakit.toml, under [rates]."
 _ENLARGES = re.compile(r"upscal|enlarg|super-?res", re.IGNORECASE)
-TITLES = {
-    "aigc_watermark": "AI-content watermark",
-    "audio_urls": "Reference audio",
-    "autoprompt": "Automatic prompt",
-    "draft": "Draft (480p preview)",
-    "h264_output": "H.264 output",
-    "image_urls": "Reference images",
-    "modify_region_mask": "Region mask",
-    "modify_region_roi": "Region to replace",
-    "multi_shot": "Multiple shots",
-    "omni_reference_task_type": "Reference task",
-    "ratio": "Aspect ratio",
-    "transition_durations_s": "Duration of each transition",
-    "transition_prompts": "Prompt for each transition",
-    "video_urls": "Reference videos",
-}
-"""Names of fields that say more to people than the API's own names."""
 
 
 def title_at(kind: str, path: str) -> str:
@@ -86,6 +71,8 @@ class Described:
     declared: Declared
     body: FieldSpec
     rules: tuple[Rule, ...] = ()
+    conformance: Conformance | None = field(default=None, compare=False, repr=False)
+    """What no field and no rule expresses."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +120,12 @@ class Function:
         """Return the rules between its fields."""
         return self.declaration.rules
 
+    def item_counts(self, values: Mapping[str, Any]) -> Mapping[str, int]:
+        """Return how many items lists need that depend on other fields, by field."""
+        if isinstance(self.declaration, Described):
+            return {}
+        return self.declaration.item_counts(values)
+
     @cached_property
     def body(self) -> FieldSpec:
         """Return its body: an object, or variants that a tag distinguishes."""
@@ -143,10 +136,7 @@ class Function:
     @cached_property
     def fields(self) -> Mapping[str, FieldSpec]:
         """Return its fields by name; of a body with variants, the fields of all."""
-        fields = fields_of(self.body)
-        if not self.declaration.__module__.startswith(f"{functions.__name__}."):
-            return fields
-        return {n: replace(f, title=TITLES.get(n, "")) for n, f in fields.items()}
+        return fields_of(self.body)
 
     @cached_property
     def purpose(self) -> Purpose:
@@ -157,17 +147,17 @@ class Function:
             return Purpose.ENLARGE
         if self.media_type != "video":
             return Purpose.PICTURE if self.media_type == "image" else Purpose.SOUND
-        taken = {
+        media = {
             (each.media_kind, f.required)
             for f in self.fields.values()
             for each in f.with_inner()
             if each.media_kind
         }
-        if ("video", True) in taken:
+        if ("video", True) in media:
             return Purpose.CHANGE
-        if {kind for kind, _ in taken} - {"image"}:
+        if {kind for kind, _ in media} - {"image"}:
             return Purpose.REFERENCES
-        return Purpose.PICTURES if taken else Purpose.WORDS
+        return Purpose.PICTURES if media else Purpose.WORDS
 
     @property
     def is_open(self) -> bool:
@@ -228,8 +218,8 @@ class Function:
 
         path = path_of(path)
         segment = path.rsplit("/", 1)[-1]
-        made = described(schema, kind=kind, function=segment, media_type=media_type)
-        return cls(path, made, rate)
+        request = described(schema, kind=kind, function=segment, media_type=media_type)
+        return cls(path, request, rate)
 
     def priced_at(self, rate: OwnRate | None) -> Function:
         """Return the function with the user's own rate; None for the price list's."""
@@ -253,7 +243,30 @@ class Function:
             if wrong.isdisjoint(rule.reads):
                 for problem in rule.problems(values):
                     problems.setdefault(problem.field, problem)
-        return list(problems.values())
+        return self._by_document(list(problems.values()), body)
+
+    def _by_document(
+        self, problems: list[Problem], body: Mapping[str, object]
+    ) -> list[Problem]:
+        """Return the problems of a body, and those that only its document knows."""
+        conformance = self._conformance
+        if conformance is None:
+            return problems
+        sent = self.canonical_body(body)
+        if conformance.verdict(sent):
+            # A form needs the tag of a union; the document may not.
+            return [each for each in problems if not each.is_missing]
+        wrong = {each.root for each in problems}
+        if self.tag in wrong:  # it decides which other fields there are
+            return problems
+        further = conformance.problems(sent)
+        return problems + [each for each in further if each.root not in wrong]
+
+    @property
+    def _conformance(self) -> Conformance | None:
+        if isinstance(self.declaration, Described):
+            return self.declaration.conformance
+        return None
 
     def read(
         self, body: Mapping[str, object]
@@ -270,8 +283,18 @@ class Function:
         return with_defaults(self._chosen_fields(body), body)
 
     def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
-        """Return the body with defaults filled and nulls dropped."""
-        return canonical_body(self._chosen_fields(body), body)
+        """Return the body with defaults filled and nulls dropped.
+
+        Defaults that the document refuses beside the other fields are not filled in.
+        """
+        fields = self._chosen_fields(body)
+        filled = canonical_body(fields, body)
+        conformance = self._conformance
+        if conformance is None or conformance.verdict(filled) is not False:
+            return filled
+        bare = {name: replace(spec, default=None) for name, spec in fields.items()}
+        without_defaults = canonical_body(bare, body)
+        return without_defaults if conformance.verdict(without_defaults) else filled
 
     def _chosen_fields(self, body: Mapping[str, object]) -> Mapping[str, FieldSpec]:
         chosen = self.of(body)
@@ -353,8 +376,8 @@ class Function:
             return None
         values = self.with_defaults(body)
         # Only known names, because some others are arguments of pydantic.
-        known = {name: values[name] for name in self.fields if name in values}
-        return self.declaration.model_construct(None, **known)
+        arguments = {name: values[name] for name in self.fields if name in values}
+        return self.declaration.model_construct(None, **arguments)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of its body."""

@@ -2,103 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from ipaddress import ip_address
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
+from urllib.parse import urlsplit
 
+from mediakit.catalog.documents import checked_json
 from mediakit.catalog.function import SEGMENT, Described, Function, is_segment
 from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION, MediaName
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
+from mediakit.safe_text import shown
 from mediakit.schema import Declared, FieldSpec, MediaRequest, body_of, fields_of
+from mediakit.schema.conformance import Conformance
 from mediakit.schema.from_json_schema import Reader, medium_in, type_of
 from mediakit.schema.references import Json, References, dict_of, list_of, text_of
 
-FIELD = "document"
-TIMEOUT_S = 10.0
-_YAML = re.compile(r"\s*(#|---|%YAML|(openapi|swagger)\s*:)")
-ACCEPTED = "a JSON object, or its text, file or http(s) URL"
-
-
-def load(source: Mapping[str, Any] | str | Path) -> Json:
-    """Read a JSON object: from a mapping, text, a file, or a URL, which gets no key."""
-    if isinstance(source, Mapping):
-        return checked_json(FIELD, source)
-    where = str(source)
-    if isinstance(source, str) and source.lstrip().startswith("{"):
-        where = "the text"
-        content = source.encode(errors="surrogatepass")
-    elif where.startswith(("http://", "https://")):
-        content = _download(where)
-    else:
-        path = Path(source).expanduser()
-        try:
-            content = path.read_bytes()
-        except (OSError, ValueError) as error:
-            got = f"{path} ({error})"
-            raise InputError(FIELD, got=got, accepted=ACCEPTED) from None
-    try:
-        return checked_json(FIELD, json.loads(content))
-    except RecursionError:
-        reason: object = "it is nested too deeply"
-    except ValueError as error:
-        start = content[:1_000].decode(errors="replace")
-        reason = "it looks like YAML" if _YAML.match(start) else error
-    got = f"{where}, which is not JSON ({reason})"
-    raise InputError(FIELD, got=got, accepted="JSON") from None
-
-
-def checked_json(field: str, value: object) -> Json:
-    """Return a deep copy of a JSON object."""
-    if not isinstance(value, Mapping):
-        raise InputError(field, got=type(value).__name__, accepted=ACCEPTED)
-    try:
-        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
-        copy: Json = json.loads(text.encode())
-    except (RecursionError, TypeError, ValueError) as error:
-        got = f"an object that is not JSON ({error})"
-        raise InputError(field, got=got, accepted="JSON") from None
-    return copy
-
-
-def _download(url: str) -> bytes:
-    import httpx  # takes 0.1 s, and is needed only here
-
-    try:
-        with httpx.Client(
-            follow_redirects=True,
-            timeout=TIMEOUT_S,
-            # The environment's proxies do not apply to loopback; its certificates do.
-            trust_env=not _is_loopback(httpx.URL(url).host),
-            verify=httpx.create_ssl_context(),
-        ) as http:
-            answer = http.get(url, headers={"Accept": "application/json"})
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        got = f"{url} ({str(error) or type(error).__name__})"
-        raise InputError(FIELD, got=got, accepted="a URL that answers") from None
-    if not answer.is_success:
-        got = f"{url}, which answers {answer.status_code}"
-        accepted = "a document that is served without a key"
-        raise InputError(FIELD, got=got, accepted=accepted)
-    return answer.content
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-# -- the functions in it ---------------------------------------------------------------
-
-
 MAX_NAME_LENGTH = 60
-_PATH = re.compile(rf"/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
+# A gateway may have a prefix before it.
+_PATH = re.compile(rf"(?:/[^/]+)*?/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 class NoObjectError(Exception):
@@ -114,6 +39,9 @@ def described(
 ) -> Described:
     """Read a request from the JSON Schema of its body; see `Function.from_schema`."""
     schema = checked_json("schema", schema)
+    for reference in References(schema).missing(schema):
+        text = f"a reference to {shown(reference)}, which was not found"
+        raise InputError("schema", got=text, accepted="a schema that has all its parts")
     return _described(schema, schema, kind, function, media_type)
 
 
@@ -133,9 +61,15 @@ def functions_in(
         )
     submits = list(_submits(document))
     if not submits:
+        posts = [
+            path
+            for path, item in dict_of(document.get("paths")).items()
+            if "post" in dict_of(item)
+        ]
+        example = f" (it has POST {shown(posts[0])})" if posts else ""
         raise InputError(
             "document",
-            got="a document without a path to submit to",
+            got=f"a document without a path to submit to{example}",
             accepted="an OpenAPI document with POST /v1/media/vendor/model/function",
         )
     functions, left_out = [], {}
@@ -151,20 +85,49 @@ def functions_in(
 
 def _submits(document: Json) -> Iterator[tuple[str, Json]]:
     references = References(document)
-    for path, item in dict_of(document.get("paths")).items():
-        match = _PATH.fullmatch(path)
+    for name, item in dict_of(document.get("paths")).items():
         plain = references.plain(item)
-        if match and plain and isinstance(plain[0].get("post"), dict):
-            yield match[1], plain[0]["post"]
+        own = plain[0] if plain else {}
+        path = _submit_path(name, [own.get("post"), own, document])
+        # One that is described elsewhere may be a submission, too.
+        is_elsewhere = plain is None and "$ref" in dict_of(item)
+        if path and (is_elsewhere or isinstance(own.get("post"), dict)):
+            yield path, item if is_elsewhere else own["post"]
 
 
-def _body_schema(operation: Json, references: References) -> object:
+def _submit_path(name: str, places: list[object]) -> str | None:
+    """Return the path of a function, in a document's path alone or below a server."""
+    servers = next(
+        filter(None, (list_of(dict_of(p).get("servers")) for p in places)), ()
+    )
+    for prefix in ("", *map(_server_path, servers)):
+        if match := _PATH.fullmatch(prefix + name):
+            return match[1]
+    return None
+
+
+def _server_path(server: object) -> str:
+    variables = dict_of(dict_of(server).get("variables"))
+    url = _VARIABLE.sub(
+        lambda match: text_of(variables.get(match[1]), "default"),
+        text_of(server, "url"),
+    )
+    try:
+        return urlsplit(url).path.rstrip("/")
+    except ValueError:
+        return ""
+
+
+def _body_schema(operation: Json, document: Json) -> object:
     """Return the schema of a body; one without a schema accepts any field."""
+    references = References(document)
+    _need_all(references, operation, operation.get("requestBody"))
     body = references.plain(operation.get("requestBody"))
     contents = dict_of(body and body[0].get("content"))
     for media_type, content in contents.items():
         if "json" in media_type or media_type == "*/*":
             schema = dict_of(content).get("schema", {})
+            _need_all(References(document, schema), schema)
             plain = references.plain(schema)
             name = "object" if plain is None else _name_of_type(plain[0])
             if name != "object":
@@ -175,6 +138,13 @@ def _body_schema(operation: Json, references: References) -> object:
     return {}
 
 
+def _need_all(references: References, *parts: object) -> None:
+    """Raise an error if the fields of a body are described where nothing was found."""
+    for part in parts:
+        for reference in references.missing(part):
+            raise NoObjectError(f"a body whose schema ({shown(reference)}) is missing")
+
+
 def _function(
     path: str,
     operation: Json,
@@ -182,14 +152,20 @@ def _function(
     declared: Mapping[str, type[MediaRequest]],
 ) -> Function:
     """Return the function of a path, declared by us or described by the document."""
-    schema = _body_schema(operation, References(document))
+    schema = _body_schema(operation, document)
     plain = References(document).plain(schema)
-    kind = text_of(dict_of(plain[0] if plain else {}).get(EXTENSION), "kind")
+    own = dict_of(plain[0] if plain else schema)
+    kind = text_of(own.get(EXTENSION), "kind")
     if kind in declared:
         return Function(path, declared[kind])
     segment = path.rsplit("/", 1)[-1]
-    made = _described(schema, document, None, segment)
-    body = _on_the_wire(made.body)
+    request = _described(schema, document, None, segment)
+    for reference in References(document, own).missing(schema, in_fields=True):
+        text = (
+            f"{path}: {shown(reference)} was not found, so any value is accepted for "
+        )
+        warnings.warn(f"{text}the fields that it describes.", stacklevel=4)
+    body = _on_the_wire(request.body)
     twins = [
         declaration
         for declaration in declared.values()
@@ -199,10 +175,12 @@ def _function(
     if len(twins) == 1:
         return Function(path, twins[0])
     words = text_of(operation, "summary") or text_of(operation, "description")
-    doc = made.declared.doc or words
+    doc = request.declared.doc or words
     return Function(
         path,
-        replace(made, declared=replace(made.declared, name=_name_of(path), doc=doc)),
+        replace(
+            request, declared=replace(request.declared, name=_name_of(path), doc=doc)
+        ),
     )
 
 
@@ -235,24 +213,26 @@ def _described(
     own, _ = References(document).plain(schema) or (dict_of(schema), None)
     if _name_of_type(own) != "object":
         raise InputError("schema", got=own.get("type"), accepted="type: object")
-    said = dict_of(own.get(EXTENSION))
-    kind = _kind(kind, text_of(said, "kind"), function)
+    extension = dict_of(own.get(EXTENSION))
+    kind = _kind(kind, text_of(extension, "kind"), function)
     function = function or kind
     reader = Reader(References(document, own), guess=EXTENSION not in own)
     body = reader.body(schema)
-    known: Mapping[object, MediaName] = {name: name for name in get_args(MediaName)}
+    media: Mapping[object, MediaName] = {name: name for name in get_args(MediaName)}
     guessed = medium_in(function) or medium_in(kind) or "video"
     members = list_of(own.get("oneOf", own.get("anyOf"))) if body.tag else [own]
     bodies = [reader.references.plain(member) or ({}, None) for member in members]
     declared = Declared(
         kind,
         function,
-        media_type=media_type or known.get(text_of(said, "media_type"), guessed),
+        media_type=media_type or media.get(text_of(extension, "media_type"), guessed),
         closed=all(each.get("additionalProperties") is False for each, _ in bodies),
         name=_name_of(kind),
         doc=text_of(own, "description"),
     )
-    return Described(declared, body, tuple(_switches(body)))
+    names = tuple(fields_of(body))
+    conformance = Conformance(schema, reader.references, names)
+    return Described(declared, body, tuple(_switches(body)), conformance)
 
 
 def _switches(body: FieldSpec) -> Iterator[Rule]:
@@ -285,8 +265,8 @@ def _name_of(text: str) -> str:
     return name.lstrip("0123456789")[:MAX_NAME_LENGTH] or "Object"
 
 
-def _kind(asked: str | None, said: str, function: str | None) -> str:
-    kind = asked or (said if is_segment(said) else None) or function
+def _kind(argument: str | None, declared: str, function: str | None) -> str:
+    kind = argument or (declared if is_segment(declared) else None) or function
     if kind is None or not is_segment(kind):
         accepted = "a short name of letters, digits and hyphens"
         raise InputError("kind", got=kind, accepted=accepted)

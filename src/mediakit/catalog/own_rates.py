@@ -7,18 +7,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from mediakit.clock import MS_PER_S
 from mediakit.errors import InputError
-from mediakit.estimates import (
-    MS_PER_S,
-    Estimate,
-    EstimateKind,
-    Line,
-    Per,
-    per_piece,
-    per_second,
-)
+from mediakit.estimates import Estimate, EstimateKind, Line, Per, per_piece, per_second
 from mediakit.money import MicroUSD, format_usd, parse_usd
 
+# A day of it is an amount that a history can hold.
+HIGHEST_RATE_MICRO_USD = 10**12
 RATE_KEYS = BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
 USE = "To hold your own rate instead, use connect(own_rates=True)."
 ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
@@ -66,7 +61,7 @@ class OwnRate:
         )
         if self.sets_holds:
             return replace(own, notes=(note,))
-        known_micro_usd, held = listed.hold_micro_usd, own.hold_micro_usd
+        known_micro_usd, hold_micro_usd = listed.hold_micro_usd, own.hold_micro_usd
         if known_micro_usd is None:
             note += (
                 " The price list has no upper price for it, so it cannot run under a "
@@ -74,7 +69,7 @@ class OwnRate:
             )
             kind = EstimateKind.UPPER_BOUND
             return replace(own, high=None, kind=kind, notes=(note,))
-        if held is None or known_micro_usd <= held:
+        if hold_micro_usd is None or known_micro_usd <= hold_micro_usd:
             return replace(own, notes=(note,))
         note += f" Budgets hold {format_usd(known_micro_usd)}. {USE}"
         return replace(own, notes=(note,), known_micro_usd=known_micro_usd)
@@ -97,9 +92,13 @@ def _micro_usd(field: str, amount: object) -> MicroUSD | None:
         text = str(amount) if isinstance(amount, float) else amount
         if not isinstance(text, str | int | Decimal) or isinstance(text, bool):
             raise TypeError
-        return parse_usd(text)
+        rate_micro_usd = parse_usd(text)
+        if rate_micro_usd > HIGHEST_RATE_MICRO_USD:
+            raise ValueError
+        return rate_micro_usd
     except (InputError, ValueError, TypeError):
-        accepted = 'US dollars such as "0.04"'
+        most = format_usd(HIGHEST_RATE_MICRO_USD)
+        accepted = f'US dollars such as "0.04", up to {most}'
         raise InputError(field, got=amount, accepted=accepted) from None
 
 

@@ -1,4 +1,4 @@
-"""What the clients are made of: submitting, watching, money, files, HTTP.
+"""The parts of a client: submissions, polling, money, files and HTTP.
 
 A request has three shapes. `preparing` turns the fields that users write into a
 `ValidatedRequest`: checked, priced, its files uploaded; pricing needs no network, and
@@ -10,6 +10,8 @@ the newest record of the service. `AsyncClient.submit` is these two steps, `prep
 and `submit_prepared` of its `Components`.
 """
 
+# The first, before any other module imports aiohttp.
+from mediakit.client import aiohttp_import  # noqa: F401
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.job_state import JobState

@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
 
+NOT_SENT_CODE = "unsent"
+CANCELLED = "The call was cancelled. Nothing was sent."
 BLOCKED_AFTER_S = 1.0
 RETRY_AFTER_S = 10.0
 FLUSH_FOR_S = 3.0
@@ -79,6 +81,12 @@ class AccountHistory:
                 return call()
         except BusyError:
             return await self._on_thread(call)
+
+    async def record_unsent(self, key: str, reason: str) -> None:
+        """Record that a submission was not sent, so that it holds nothing."""
+        await self.write(
+            History.record_refusal, key, code=NOT_SENT_CODE, message=reason
+        )
 
     async def write_soon(
         self,

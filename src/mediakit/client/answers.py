@@ -10,7 +10,6 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -18,7 +17,7 @@ from pydantic_core import ErrorDetails
 from mediakit.api_models import (
     Balance,
     ErrorCode,
-    Job,
+    JobRecord,
     Record,
     UploadGrant,
     without_lone_surrogates,
@@ -37,8 +36,10 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.forks import cached_property
+from mediakit.money import format_usd
 from mediakit.rules import Problem
 from mediakit.safe_text import quoted, shown
+from mediakit.web_urls import is_http, parts_of
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -63,7 +64,7 @@ class NoAnswerError(ConnectionError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """A response of the service; it may hold a signed URL or a secret."""
 
     status: int
@@ -96,6 +97,81 @@ class Answer:
         message = self.fields.get("message")
         return quoted(message) if isinstance(message, str) else ""
 
+    @property
+    def reason(self) -> str:
+        """Return why it refuses a request, in any of the usual shapes; "" if unsaid.
+
+        Unlike `message`, it does not say that the service itself has answered.
+        """
+        return self.message or quoted(_reason_in(self.fields))
+
+    @property
+    def is_web_page(self) -> bool:
+        """Return whether a page answers, such as that of a network to sign in to."""
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        start = self.content[:LONGEST_PIECE].lstrip().lower()
+        is_html = start.startswith((b"<!doctype html", b"<html"))
+        return is_html or (kind == "text/html" and 200 <= self.status < 300)
+
+    @property
+    def piece(self) -> str:
+        """Return the start of a body of unknown shape; "" for a web page."""
+        text = self.content[:LONGEST_PIECE].decode(errors="replace").strip()
+        if not text or text.startswith("<") or text in ("{}", "[]", "null"):
+            return ""
+        return f"it answered {shown(text)}"
+
+
+LONGEST_PIECE = 200
+REASONS = (
+    "message",
+    "error",
+    "errors",
+    "detail",
+    "title",
+    "description",
+    "msg",
+    "reason",
+    "errormessage",
+    "error_message",
+    "error_description",
+    "non_field_errors",
+    "fault",
+    "faultstring",
+)
+"""Where services and gateways say why they refuse a request, best first."""
+MOST_REASONS = 10
+DEEPEST_REASON = 6
+
+
+def _reason_in(fields: Mapping[str, Any], depth: int = 0) -> str:
+    """Return the reason in a body; "" if it has none."""
+    by_name = {name.lower(): value for name, value in fields.items()}
+    texts = [_text_in(by_name[name], depth) for name in REASONS if name in by_name]
+    return ". ".join(dict.fromkeys(text.rstrip(".") for text in texts if text))
+
+
+def _text_in(value: object, depth: int) -> str:
+    """Return a text, or the problems of each field as one text."""
+    if isinstance(value, str):
+        return value.strip()
+    if depth > DEEPEST_REASON:
+        return ""
+    if isinstance(value, list):
+        texts = [_text_in(each, depth + 1) for each in value[:MOST_REASONS]]
+        return "; ".join(filter(None, texts))
+    if not isinstance(value, Mapping):
+        return ""
+    if text := _reason_in(value, depth + 1):
+        # FastAPI names the field in `loc`, others in `field` or `param`.
+        where = value.get("loc") or value.get("field") or value.get("param")
+        names = where if isinstance(where, list) else [where]
+        field = ".".join(str(name) for name in names if name not in (None, "body"))
+        return f"{field}: {text}" if field else text
+    fields = [*value.items()][:MOST_REASONS]
+    by_field = {name: _text_in(each, depth + 1) for name, each in fields}
+    return "; ".join(f"{name}: {text}" for name, text in by_field.items() if text)
+
 
 def _parsed(content: bytes) -> Any:
     body = json.loads(content)
@@ -107,7 +183,7 @@ def _parsed(content: bytes) -> Any:
 SHORTEST_KEY_BYTES = 8
 
 
-def without_key(answer: Answer, api_key: str) -> Answer:
+def without_key(answer: HttpResponse, api_key: str) -> HttpResponse:
     """Remove the key from a response, because errors quote its message."""
     key = api_key.encode()
     if len(key) < SHORTEST_KEY_BYTES or key not in answer.content:
@@ -122,7 +198,7 @@ R = TypeVar("R", bound=Record)
 LONGEST_RETRY_AFTER_S = 366 * 86_400.0
 
 
-def parse(record_type: type[R], answer: Answer) -> R:
+def parse(record_type: type[R], answer: HttpResponse) -> R:
     """Parse a response as a record."""
     with suppress(ValidationError):
         return record_type.model_validate_json(answer.content)
@@ -142,7 +218,7 @@ def parse(record_type: type[R], answer: Answer) -> R:
 
 _NOUNS: Mapping[type[Record], str] = {
     Balance: "a balance",
-    Job: "a job",
+    JobRecord: "a job",
     UploadGrant: "an upload grant",
 }
 
@@ -159,14 +235,14 @@ def _problem_text(problem: ErrorDetails) -> str:
     return f"{where} has an unexpected value."
 
 
-def failed_job(answer: Answer) -> Job | None:
+def failed_job(answer: HttpResponse) -> JobRecord | None:
     """Return the failed job of a rejection envelope, if it is one (spec 7.1)."""
     if answer.fields.get("status") != "failed" or "id" not in answer.fields:
         return None
-    return parse(Job, answer)
+    return parse(JobRecord, answer)
 
 
-def retry_after_s(answer: Answer) -> float | None:
+def retry_after_s(answer: HttpResponse) -> float | None:
     """Return the seconds of `Retry-After`; None when it is absent or unreadable.
 
     A date is relative to the response's own `Date`, because two clocks seldom agree.
@@ -180,7 +256,7 @@ def retry_after_s(answer: Answer) -> float | None:
     return min(max(0.0, (then - now).total_seconds()), LONGEST_RETRY_AFTER_S)
 
 
-def answered_at(answer: Answer) -> datetime | None:
+def answered_at(answer: HttpResponse) -> datetime | None:
     """Return the `Date` of a response, UTC by the service's clock; None without it."""
     instant = _instant(answer.headers.get("date", ""))
     try:
@@ -206,21 +282,17 @@ SUBMITS_AGAIN = "the same call then submits the request again."
 NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
 
 
-def leads_to(answer: Answer) -> str:
+def leads_to(answer: HttpResponse) -> str:
     """Return where a redirect leads, without path and query; else an empty text."""
     location = answer.headers.get("location", "")
-    try:
-        parts = urlsplit(location)
-        place = parts.hostname and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    except ValueError:
-        place = None
-    if not 300 <= answer.status < 400 or not place:
+    if not 300 <= answer.status < 400 or not is_http(location):
         return ""
-    return place
+    parts = parts_of(location)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def error_of(
-    answer: Answer,
+    answer: HttpResponse,
     what: str,
     clock: Clock,
     *,
@@ -233,7 +305,7 @@ def error_of(
         return rejection(answer, job, clock)
     if answer.status in (400, 422):
         return refused_input(answer, what)
-    said = f" The service says: {answer.message}" if answer.message else ""
+    said = f" The service says: {answer.reason}" if answer.reason else ""
     tail = f"{said} {then}".rstrip()
     if answer.status == 429:
         text = f"Too many requests.{tail}"
@@ -262,11 +334,12 @@ _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 
 
 def refused_input(
-    answer: Answer, what: str, *, then: str = "", in_doubt: bool = False
+    answer: HttpResponse, what: str, *, then: str = "", in_doubt: bool = False
 ) -> InputError:
     """Return the error for a body or parameter that the service refused."""
-    field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
-    words = answer.message.rstrip(".") or "it does not say why"
+    reason = answer.reason
+    field = reason.split(":", 1)[0].strip() if ":" in reason else ""
+    words = reason.rstrip(".") or answer.piece or "it does not say why"
     problem = Problem(
         field if _FIELD.fullmatch(field) else what,
         got=f"a refusal ({answer.status})",
@@ -277,16 +350,34 @@ def refused_input(
     return InputError.of([problem], then=then, sent=None if in_doubt else True)
 
 
-def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
+def charged_text(charge_micro_usd: int) -> str:
+    """Say that a job was charged that should not have been (spec 7.3)."""
+    return (
+        f"It was charged {format_usd(charge_micro_usd)}, although failed jobs should "
+        "not be: ask the service about it."
+    )
+
+
+def failed_charge_text(charge_micro_usd: int | None) -> str:
+    """Return a sentence about the charge of a failed job."""
+    if charge_micro_usd:
+        return charged_text(charge_micro_usd)
+    return "Failed jobs are not charged."
+
+
+def rejection(answer: HttpResponse, job: JobRecord, clock: Clock) -> MediakitError:
     """Return the error for a job that was rejected on submission (spec 4.3)."""
     code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
     words = job.error.message if job.error else ""
     said = f" The service says: {words}" if words else ""
     text = (
         f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
-        f"The request was sent; job {job.id} was rejected. {NOT_CHARGED} "
-        f"{_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
+        f"The request was sent; job {job.id} was rejected. "
     )
+    if charge_micro_usd := job.settled_charge_micro_usd:
+        text += f"{charged_text(charge_micro_usd)} {NEXT_TAKE_SUBMITS}"
+    else:
+        text += f"{NOT_CHARGED} {_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
     if code in BALANCE_CODES:
         return BalanceError(text, status=answer.status, job_id=job.id)
     if code is ErrorCode.RATE_LIMITED:
@@ -318,7 +409,7 @@ _ADVICE: Mapping[ErrorCode, str] = {
 
 
 def _rate_limit(
-    answer: Answer,
+    answer: HttpResponse,
     text: str,
     job_id: str | None,
     clock: Clock,

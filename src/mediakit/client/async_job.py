@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, overload
 
 import anyio
 
-from mediakit.api_models import Job as JobRecord
-from mediakit.api_models import JobStatus
+from mediakit.api_models import JobRecord, JobStatus
+from mediakit.client.answers import failed_charge_text
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
@@ -27,10 +27,15 @@ from mediakit.errors import (
     NotFoundError,
     WaitTimeoutError,
 )
+from mediakit.estimates import Estimate, Price, price_limit
+from mediakit.money import format_usd
+from mediakit.plain_numbers import real
+from mediakit.safe_text import shown
 
 if TYPE_CHECKING:
     from mediakit.client.jobs import Jobs
     from mediakit.client.posters import PreviewCache
+    from mediakit.client.recipes import Edit
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")
@@ -55,10 +60,14 @@ class JobFacts:
         return self.state.record.status
 
     @property
+    def prompt(self) -> str | None:
+        """Return the prompt that was sent; None without one, or once it is erased."""
+        return self.state.prompt
+
+    @property
     def url(self) -> str | None:
-        """Return the output's URL; None until there is one."""
-        output = self.state.record.output
-        return output.file.url if output and output.file else None
+        """Return the http(s) URL of the output; None until there is one."""
+        return self.state.output_url
 
     @property
     def charge_micro_usd(self) -> int | None:
@@ -178,7 +187,7 @@ class AsyncJob(JobFacts, ProcessBound):
     async def _until(
         self, reached: Callable[[JobState], bool], timeout_s: float | None
     ) -> None:
-        check_timeout(timeout_s)
+        timeout_s = read_timeout(timeout_s)
         loop = asyncio.get_running_loop()
         began_s, releases_n = loop.time(), self._releases_n
         with anyio.move_on_after(timeout_s):
@@ -222,7 +231,8 @@ class AsyncJob(JobFacts, ProcessBound):
         words = record.error.message.rstrip(".") if record.error else ""
         said = f": {words}" if words else ""
         raise JobFailedError(
-            f"The job {self.id} failed ({code}){said}. Failed jobs are not charged. "
+            f"The job {self.id} failed ({code}){said}. "
+            f"{failed_charge_text(self.charge_micro_usd)} "
             'The same call returns this job; take="next" submits a new one.',
             job=self,
             code=code,
@@ -241,17 +251,26 @@ class AsyncJob(JobFacts, ProcessBound):
 
     @overload
     async def download(
-        self, /, path: Path | None = None, *, overwrite: bool = False
+        self, /, path: Path | None = None, *, overwrite: bool = ..., recipe: bool = ...
     ) -> Path: ...
 
     @overload
     async def download(
-        self, /, path: str | Path | None = None, *, overwrite: bool = False
+        self,
+        /,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = ...,
+        recipe: bool = ...,
     ) -> Path | str: ...
 
     @networked
     async def download(
-        self, path: str | Path | None = None, *, overwrite: bool = False
+        self,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = False,
+        recipe: bool = False,
     ) -> Path | str:
         """Save the output, with a JSON sidecar that records its origin.
 
@@ -263,6 +282,9 @@ class AsyncJob(JobFacts, ProcessBound):
                 `s3://bucket/folder/`; the working directory and the job's own name
                 when omitted.
             overwrite: Replace an existing file.
+            recipe: Add the request to the metadata of the file, where its format has a
+                place for it (PNG, JPEG, WebP, mp4 and mov), as the buttons of the page
+                do; otherwise, the bytes are as the service delivered them.
 
         Returns:
             The path of the file; the URL as text if one was given.
@@ -274,9 +296,14 @@ class AsyncJob(JobFacts, ProcessBound):
                 written.
             ServiceError: The file could not be fetched completely.
         """
-        url = await self._output_url()
         save = self._jobs.outputs.save
-        return await save(self._state, url, path, overwrite=overwrite)
+        how = {"overwrite": overwrite, "recipe": recipe}
+        return await save(self._output_url, lambda: self._state, path, **how)
+
+    @networked
+    async def recipe_edits(self) -> tuple[int, list[Edit]]:
+        """Return the output's length in bytes, and how its recipe is added to it."""
+        return await self._jobs.outputs.recipe_edits(self._state, self._output_url)
 
     async def _output_url(self) -> str:
         """Read the job again and return the URL of its output.
@@ -294,11 +321,18 @@ class AsyncJob(JobFacts, ProcessBound):
             return self.url
         self.raise_if_failed()
         then = "and has no output yet; wait() returns once it does."
-        if record.status is JobStatus.COMPLETED:
+        file = record.output.file if record.output else None
+        if file is not None:
             then = (
-                "but the service does not say where its output is. Try again in a "
-                "minute."
+                f"but its output is at {shown(file.url)}, which is not an http(s) URL "
+                "that can be fetched. Ask the service for it."
             )
+        elif record.status is JobStatus.COMPLETED:
+            then = "but the service does not say where its output is"
+            then += f" ({record.error.code})." if record.error else "."
+            if self.charge_micro_usd:
+                then += f" It was charged {format_usd(self.charge_micro_usd)}."
+            then += " Ask the service for it."
         text = f"The job {self.id} is {record.status.value}, {then}"
         raise ConflictError(text, job_id=self.id)
 
@@ -314,13 +348,12 @@ class AsyncJob(JobFacts, ProcessBound):
             GoneError: The output was erased.
             ServiceError: The file is larger, or could not be fetched.
         """
-        url = await self._output_url()
-        return await self._jobs.outputs.fetch(url, self.id, max_bytes)
+        return await self._jobs.outputs.fetch(self._output_url, self.id, max_bytes)
 
     @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
         """Read a few MB of the output, on a thread; None if `read` cannot."""
-        return await self._jobs.outputs.read(await self._output_url(), read)
+        return await self._jobs.outputs.read(self._output_url, read)
 
     @property
     def preview_cache(self) -> PreviewCache:
@@ -358,39 +391,63 @@ class AsyncJob(JobFacts, ProcessBound):
         return self
 
     @networked
-    async def retry(self) -> AsyncJob:
+    async def next_price(self) -> Estimate:
+        """Return what another take, or a retry, of the job would cost now (spec 8).
+
+        Rates, and a clip behind a URL, may have changed since it was submitted.
+
+        Raises:
+            NotFoundError: It was not submitted from this history.
+        """
+        return await self._jobs.submissions().price_again(self.id)
+
+    @networked
+    async def retry(self, *, max_price: Price | None = None) -> AsyncJob:
         """Submit a failed job's request again, under a fresh key (spec 4.3).
 
         A second call returns the same new job, unless that one has failed, too.
 
+        Args:
+            max_price: The price that you have seen, as an amount or an estimate; a
+                request that costs more now is not sent. None for any.
+
         Raises:
+            PriceError: It costs more than `max_price`; nothing was sent.
             ConflictError: The job has not failed.
             NotFoundError: It was not submitted from this history.
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._jobs.submissions().attempt_again(self.id)
+        price = price_limit(max_price)
+        return await self._jobs.submissions().attempt_again(self.id, price=price)
 
     @networked
-    async def next_take(self) -> AsyncJob:
+    async def next_take(self, *, max_price: Price | None = None) -> AsyncJob:
         """Submit another draw of the same request, which is charged (spec 4.3).
 
         Nothing is uploaded again. While the response to an earlier draw is unknown,
         that draw is submitted again instead.
 
+        Args:
+            max_price: The price that you have seen, as an amount or an estimate; a
+                request that costs more now is not sent. None for any.
+
         Raises:
+            PriceError: It costs more than `max_price`; nothing was sent.
             NotFoundError: It was not submitted from this history.
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._jobs.submissions().next_take(self.id)
+        price = price_limit(max_price)
+        return await self._jobs.submissions().next_take(self.id, price=price)
 
 
-def check_timeout(timeout_s: object) -> None:
-    """Reject what is neither a number of seconds nor None."""
-    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
-    if timeout_s is not None and (not is_number or timeout_s != timeout_s):
+def read_timeout(timeout_s: object) -> float | None:
+    """Return a number of seconds, or None; raise an error for anything else."""
+    seconds = real(timeout_s)
+    if timeout_s is not None and seconds is None:
         accepted = "a number of seconds, or None to wait without a limit"
         raise InputError("timeout_s", got=timeout_s, accepted=accepted)
+    return seconds

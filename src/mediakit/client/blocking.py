@@ -13,6 +13,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 FaceT = TypeVar("FaceT")
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 
 class Blocking:
@@ -60,9 +61,15 @@ def blocking(
 
     `then` makes the result from `self` and the asynchronous result.
     """
-    name = method.__name__
+    name, takes = method.__name__, inspect.signature(method)
 
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            takes.bind(self, *args, **kwargs)
+        except TypeError as error:
+            # Python's own message would name the asynchronous class.
+            text = f"{type(self).__name__}.{name}() got wrong arguments: {error}"
+            raise TypeError(text) from None
         result = self._call(getattr(self.core, name), *args, **kwargs)
         return result if then is None else then(self, result)
 
@@ -74,14 +81,24 @@ def blocking(
     return call
 
 
+def documented_by(source: Callable[..., Any], /) -> Callable[[MethodT], MethodT]:
+    """Give a blocking method the rest of another's docstring."""
+    rest = inspect.cleandoc(source.__doc__ or "").partition("\n\n")[2]
+
+    def documented(method: MethodT) -> MethodT:
+        method.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\n{rest}".strip()
+        return method
+
+    return documented
+
+
 def explained_by(
     source: Callable[Concatenate[Any, P], Any], /
 ) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
-    """Give a blocking method the arguments of another, and the rest of its docstring.
+    """Give a blocking method the arguments of another, and its documentation.
 
     The method passes on what it does not name: `**asked` stands for them.
     """
-    rest = inspect.cleandoc(source.__doc__ or "").partition("\n\n")[2]
 
     def explained(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
         own = inspect.signature(method)
@@ -89,8 +106,7 @@ def explained_by(
             return_annotation=own.return_annotation
         )
         vars(method)["__signature__"] = signature
-        method.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\n{rest}".strip()
-        return method
+        return documented_by(source)(method)
 
     return explained
 

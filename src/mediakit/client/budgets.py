@@ -16,8 +16,10 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 from uuid import uuid4
 
-from mediakit.client.account import Billing
-from mediakit.client.account_history import AccountHistory
+import anyio
+
+from mediakit.client.account_history import CANCELLED, AccountHistory
+from mediakit.client.billing import BillingReader
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
@@ -174,9 +176,9 @@ def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> st
     limit = budget.limit_micro_usd
     used = spent_micro_usd + held_micro_usd
     percent = used * 100 // limit if limit else 100
-    held = f" and {format_usd(held_micro_usd)} is held" if held_micro_usd else ""
+    holds = f" and {format_usd(held_micro_usd)} is held" if held_micro_usd else ""
     return (
-        f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent{held} "
+        f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent{holds} "
         f"({percent}%); {format_usd(max(0, limit - used))} is left."
     )
 
@@ -245,7 +247,7 @@ class Admission:
     def __init__(
         self,
         account_history: AccountHistory,
-        billing: Billing,
+        billing: BillingReader,
         clock: Clock,
         budget: Budget | None,
         name: str | None = None,
@@ -285,6 +287,8 @@ class Admission:
 
     async def take_over(self, entry: Entry, caller: Caller) -> Entry:
         """Count an unanswered submission against the caller's budget, if it fits."""
+        with nothing_sent_yet():
+            await self._account_history.ask(History.refuse_replaced)
         if caller.origin is not None:
             await self._account_history.write(
                 forms.note_origin, entry.key, caller.origin
@@ -369,25 +373,43 @@ class Admission:
         sweep = await self._sweep_limit(submission.sweep, caller)
 
         async def write(spendable: Spendable | None) -> tuple[Entry, bool]:
-            return await self._account_history.write(
-                History.claim,
-                submission,
-                spendable=spendable,
-                budget=budget,
-                sweep=sweep,
-                parents=caller.parents,
-                origin=caller.origin,
+            claiming = asyncio.ensure_future(
+                self._account_history.write(
+                    History.claim,
+                    submission,
+                    spendable=spendable,
+                    budget=budget,
+                    sweep=sweep,
+                    parents=caller.parents,
+                    origin=caller.origin,
+                )
             )
+            try:
+                return await asyncio.shield(claiming)
+            except asyncio.CancelledError:
+                # A write that waits for the file, or for a server, ends all the same.
+                with anyio.CancelScope(shield=True):
+                    await self._withdraw(claiming)
+                raise
 
         if submission.estimate_high_micro_usd is None:
             return await write(None)
-        known = self._recent()
-        if known is not None:
+        recent = self._recent()
+        if recent is not None:
             try:
-                return await write(known)
+                return await write(recent)
             except BalanceError:
                 self._last = None
         return await write(await self._spendable())
+
+    async def _withdraw(self, claiming: asyncio.Future[tuple[Entry, bool]]) -> None:
+        """Record that nothing was sent for a claim whose call was cancelled."""
+        await asyncio.wait([claiming])
+        if claiming.cancelled() or claiming.exception() is not None:
+            return
+        entry, is_new = claiming.result()
+        if is_new:
+            await self._account_history.record_unsent(entry.key, CANCELLED)
 
     async def _counted(self, budget: Budget) -> None:
         label = budget.label(self._clock.now())
@@ -405,13 +427,13 @@ class Admission:
             # The claim is committed: a failed warning must not prevent its sending.
             log.warning("the budget %s cannot be read: %s", shown(label), error)
             return
-        spent, held = use.spent_micro_usd, use.reserved_micro_usd
-        is_exceeded = spent + held > budget.limit_micro_usd
-        level = EXCEEDED if is_exceeded else budget.level(spent + held)
+        spent, reserved = use.spent_micro_usd, use.reserved_micro_usd
+        is_exceeded = spent + reserved > budget.limit_micro_usd
+        level = EXCEEDED if is_exceeded else budget.level(spent + reserved)
         if level is None or level <= self._warned.get(label, 0):
             return
         self._warned[label] = level
-        text = budget_text(budget, spent, held)
+        text = budget_text(budget, spent, reserved)
         if is_exceeded:
             log.warning("Budget %s is exceeded: %s", shown(label), text)
         else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 
-from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.billing import BillingReader
 from mediakit.client.budgets import (
     ANYONE,
     Admission,
@@ -18,6 +19,7 @@ from mediakit.client.budgets import (
     budget_name,
     budget_of,
 )
+from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.downloads import Outputs
 from mediakit.client.history_rebuild import Rebuilder
 from mediakit.client.history_view import AsyncHistoryView
@@ -32,13 +34,14 @@ from mediakit.client.jobs import Jobs
 from mediakit.client.media_inputs import MediaNames, RemoteMedia
 from mediakit.client.posters import Posters, PreviewCache
 from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
-from mediakit.client.progress import DelayMessages, Progress
+from mediakit.client.progress import DelayMessages, TransferProgress
 from mediakit.client.sender import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Backend
 from mediakit.client.submissions import Submissions, Take
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import nothing_sent_yet
+from mediakit.errors import PriceError, nothing_sent_yet
+from mediakit.estimates import Estimate, refuse_dearer
 from mediakit.history import Entry, History
 
 
@@ -59,8 +62,8 @@ class Components:
         home: Path | None = None,
         on_wait: Callable[[AsyncJob], object] | None = None,
     ) -> None:
-        service, catalog = backend.service, backend.catalog
-        self.backend = backend
+        service, catalog = backend.service.known_to(history), backend.catalog
+        self.backend = replace(backend, service=service)
         self.store = history
         self.home = home
         self.account_history = AccountHistory(history, service)
@@ -71,16 +74,17 @@ class Components:
             service, clock=self.clock, timeout_s=timeout_s, transport=borrowed
         )
         self._files_http = HttpClient(borrowed, timeout_s)
-        self.billing = Billing(self.transport, self.clock)
+        self.billing = BillingReader(self.transport, self.clock, backend.reports)
         self.deliveries = AsyncDeliveries(self.transport, self.clock)
         self.remote_media = RemoteMedia(self._files_http, self.clock)
-        self.progress = Progress()
+        self.progress = TransferProgress()
         self.uploads = Uploads(
             self.transport,
             self._files_http,
             self.account_history,
             self.clock,
             self.progress,
+            may_be_reset=backend.is_sandbox,
         )
         self.preparer = Preparer(catalog, self.remote_media, self.uploads)
         previews = PreviewCache(home / "looks" if home else None)
@@ -110,6 +114,7 @@ class Components:
             outputs,
             submissions=lambda: self.submissions,  # they need the jobs first
             charged=self.admission.charged,
+            uploads=self.uploads,
             on_wait=on_wait or (lambda _: None),
         )
         sender = Sender(
@@ -156,13 +161,28 @@ class Components:
         seconds: Seconds | None = None,
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
+        max_price: Estimate | None = None,
         **fields: object,
     ) -> ValidatedRequest:
-        """Check and price a request and upload its files; nothing else is sent."""
+        """Check and price a request and upload its files; nothing else is sent.
+
+        A new request above `max_price` is refused before its files are uploaded.
+        """
         with nothing_sent_yet():
             request = await self.preparer.validated(
-                function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
+                function,
+                fields,
+                is_sent=True,
+                seconds=seconds,
+                webhook_url=webhook_url,
+                extra=extra,
             )
+            try:
+                refuse_dearer(request.estimate, max_price)
+            except PriceError:
+                named = await self.preparer.named(request)
+                if await self.submissions.owned(named) is None:
+                    raise
             return await self.preparer.uploaded(request)
 
     @networked
@@ -171,10 +191,11 @@ class Components:
         request: ValidatedRequest,
         take: Take,
         caller: Caller = ANYONE,
+        price: Estimate | None = None,
     ) -> AsyncJob:
-        """Return the existing job of a request, or submit the request."""
+        """Return the existing job of a request, or submit it up to a price."""
         self.refuse_closed()
-        job = await self.submissions.submit(request, take, caller)
+        job = await self.submissions.submit(request, take, caller, price)
         job.raise_if_failed()
         return job
 

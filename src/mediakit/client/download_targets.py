@@ -11,14 +11,15 @@ from pathlib import Path
 from shutil import copyfile
 from tempfile import mkstemp
 from typing import Any
-from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from uuid import uuid4
 
 from mediakit.errors import InputError
+from mediakit.extras import install_command
 from mediakit.media import local_file
 from mediakit.rules import Problem
 from mediakit.safe_text import shown
+from mediakit.web_urls import parts_of
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 STILL_THERE = "The service still has the output; downloading it again costs nothing."
@@ -173,11 +174,11 @@ def write_whole(target: DownloadTarget, content: bytes | Path) -> None:
 def target_of(path: str | Path | None, file_name: str) -> DownloadTarget:
     """Return the destination of a download, whose own name is used in a folder."""
     is_path = path is None or isinstance(path, str | Path)
-    if not is_path or "\0" in str(path):
+    if not is_path or not _is_name(str(path)):
         accepted = "a file, a folder or a URL, as text or as a Path"
         raise InputError("path", got=path, accepted=accepted)
     if isinstance(path, str) and path.startswith("file://"):
-        path = url2pathname(urlsplit(path).path)
+        path = url2pathname(parts_of(path).path)
     elif isinstance(path, str) and "://" in path:
         return _remote_target(path, file_name)
     chosen = Path.cwd() if path is None else local_file(path)
@@ -191,22 +192,33 @@ def target_of(path: str | Path | None, file_name: str) -> DownloadTarget:
 
 def _remote_target(url: str, file_name: str) -> RemoteTarget:
     place = _USER.sub("//", url, count=1)
+    if not parts_of(url).scheme:
+        raise InputError("path", got=place, accepted="a URL that can be parsed")
     try:
         from fsspec.core import url_to_fs  # type: ignore[import-untyped]
     except ImportError:
-        accepted = 'a local path; for other URLs, pip install "mediakit[remote]"'
+        accepted = f"a local path; for other URLs: {install_command('remote')}"
         raise InputError("path", got=place, accepted=accepted) from None
     try:
         files, path = url_to_fs(url)
+        is_folder = url.endswith("/") or files.isdir(path)
     except (ImportError, ValueError) as error:
         # fsspec's own message says which package is missing.
         got = f"{place} ({error})"
         accepted = "a URL that fsspec can open"
         raise InputError("path", got=got, accepted=accepted) from None
-    if url.endswith("/") or files.isdir(path):
+    if is_folder:
         path = f"{path.rstrip('/')}/{file_name}"
         place = f"{place.rstrip('/')}/{file_name}"
     return RemoteTarget(files, path, place)
+
+
+def _is_name(path: str) -> bool:
+    """Return whether a path has no NUL and no character that cannot be encoded."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 class NameTakenError(InputError):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
-from io import BufferedReader
+from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -28,21 +28,26 @@ from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
 from mediakit.client.job_state import JobState
 from mediakit.client.media_inputs import MediaNames
 from mediakit.client.posters import PreviewCache
-from mediakit.client.progress import Progress
+from mediakit.client.progress import TransferProgress
+from mediakit.client.recipes import Edit, edits_of, recipe_of, write_edits
 from mediakit.client.retries import jittered_backoff_s
 from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, parse_sidecar, sidecar_of
+from mediakit.client.unpacking import UNPACKED, compressions_in, unpacked
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
 from mediakit.history import History, uploads
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
+from mediakit.rules import all_of
 
 FILES_AT_ONCE = 4
 TRIES = 5
 # On a slow connection, bytes are passed on before a block is full.
 PASS_ON_AFTER_S = 0.1
+# How storages refuse a signed URL whose time is over.
+EXPIRED = {400, 401, 403, 404, 410}
 _RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
 
 T = TypeVar("T")
@@ -61,16 +66,20 @@ class Piece:
 
 
 Sink = Callable[[Piece], object]
+ReadUrl = Callable[[], Awaitable[str]]
+"""Reads a job again, and returns the URL of its output."""
 
 
 async def pieces_of(
-    url: str, http: HttpClient, clock: Clock
+    url: str, http: HttpClient, clock: Clock, *, read_url: ReadUrl | None = None
 ) -> AsyncGenerator[Piece, None]:
     """Yield a file in pieces of about a megabyte.
 
     After a broken connection, a server with a strong ETag is asked for the rest; from
-    any other server, the file starts over.
+    any other server, the file starts over. If the server then refuses the URL, whose
+    signature may have expired, a fresh one is read.
     """
+    url_is_fresh = True
     etag: str | None = None
     total_bytes: int | None = None
     done_bytes = furthest_bytes = tries = 0
@@ -83,10 +92,13 @@ async def pieces_of(
         try:
             async with http.get(url, headers=headers) as response:
                 if not _continues(response, etag, done_bytes):
+                    if read_url and not url_is_fresh and response.status in EXPIRED:
+                        url, url_is_fresh = await read_url(), True
+                        continue
                     etag, done_bytes = None, 0
                     _refuse_other(response)
-                    etag, total_bytes = _strong_etag(response), response.size_bytes
-                async with aclosing(_blocks(response, clock)) as blocks:
+                    etag, total_bytes = _version(response)
+                async with aclosing(_content(response, clock)) as blocks:
                     async for block in blocks:
                         yield Piece(done_bytes, block, total_bytes)
                         done_bytes += len(block)
@@ -100,6 +112,7 @@ async def pieces_of(
         except NoAnswerError as error:
             tries = 1 if done_bytes > furthest_bytes else tries + 1
             furthest_bytes = max(furthest_bytes, done_bytes)
+            url_is_fresh = False
             if error.is_final or tries == TRIES:
                 raise ServiceError(
                     f"The file could not be fetched completely ({error.reason}). The "
@@ -108,6 +121,23 @@ async def pieces_of(
         else:
             return
         await clock.sleep(jittered_backoff_s(tries))
+
+
+async def _content(
+    response: StreamedResponse, clock: Clock
+) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of the file itself."""
+    async with aclosing(_blocks(response, clock)) as blocks:
+        packed = _is_packed(response)
+        async with aclosing(unpacked(blocks) if packed else blocks) as content:
+            async for block in content:
+                yield block
+
+
+def _is_packed(response: StreamedResponse) -> bool:
+    """Return whether the body arrives compressed; a mock transport may have read it."""
+    labels = compressions_in(response.header("Content-Encoding"))
+    return bool(labels) and not response.is_read
 
 
 async def _blocks(
@@ -131,9 +161,16 @@ async def _blocks(
         raise broken
 
 
-def _strong_etag(response: StreamedResponse) -> str | None:
+def _version(response: StreamedResponse) -> tuple[str | None, int | None]:
+    """Return the strong ETag and the length of a file; None if there is none.
+
+    A compressed response has neither: its ranges and length are not the file's.
+    """
+    if _is_packed(response):
+        return None, None
     etag = response.header("ETag")
-    return None if etag is None or etag.startswith("W/") else etag
+    is_weak = etag is None or etag.startswith("W/")
+    return None if is_weak else etag, response.size_bytes
 
 
 def _continues(response: StreamedResponse, etag: str | None, done_bytes: int) -> bool:
@@ -159,11 +196,12 @@ def _refuse_other(response: StreamedResponse) -> None:
         raise NoAnswerError(f"the answer was {status}", sent=True)
     if status != HTTPStatus.OK:
         raise ServiceError(f"The file could not be fetched ({status}).", status=status)
-    encoding = response.header("Content-Encoding") or "identity"
-    if encoding != "identity":
+    labels = compressions_in(response.header("Content-Encoding"))
+    if len(labels) > 1 or not UNPACKED.issuperset(labels):
         raise ServiceError(
             "The file could not be fetched: the server compressed it "
-            f"({encoding}), although it was asked not to."
+            f"({all_of(labels)}), although it was asked not to. A browser can save it: "
+            "open job.url there."
         )
     kind = (response.header("Content-Type") or "").partition(";")[0].strip()
     if kind.lower() == "text/html":
@@ -173,7 +211,7 @@ def _refuse_other(response: StreamedResponse) -> None:
         )
 
 
-class _Part:
+class _PartialFile:
     """The received bytes of a file, in a file beside its place until it is whole."""
 
     def __init__(self, target: DownloadTarget) -> None:
@@ -202,6 +240,29 @@ class _Part:
         """Return its size and its hash, as a sidecar has them."""
         return {"size_bytes": self._file.tell(), "sha256": self._hash.hexdigest()}
 
+    def add(self, packet: bytes) -> dict[str, object]:
+        """Add a packet of metadata, where the format has a place for it.
+
+        Returns the facts of the new file, and those of the file as it was delivered.
+        """
+        path = self.close()
+        size_bytes = path.stat().st_size
+        with path.open("rb") as file:
+            edits = edits_of(file, size_bytes, packet)
+        if not edits:
+            return {}
+        edited = path.with_name(f"{path.name}.recipe")
+        with edited.open("wb") as target:
+            write_edits(path, edits, target)
+        edited.replace(path)
+        whole = fingerprint(path)
+        return {
+            "size_bytes": whole.size_bytes,
+            "sha256": whole.sha256,
+            "delivered_size_bytes": size_bytes,
+            "delivered_sha256": self._hash.hexdigest(),
+        }
+
     def discard(self) -> None:
         """Delete the part, unless it has been renamed into place."""
         self.close().unlink(missing_ok=True)
@@ -216,7 +277,7 @@ class Outputs:
         account_history: AccountHistory,
         service: Service,
         clock: Clock,
-        progress: Progress,
+        progress: TransferProgress,
         preview_cache: PreviewCache,
         names: MediaNames,
     ) -> None:
@@ -230,17 +291,40 @@ class Outputs:
         self._slots = anyio.CapacityLimiter(FILES_AT_ONCE)
 
     async def save(
-        self, state: JobState, url: str, path: str | Path | None, *, overwrite: bool
+        self,
+        read_url: ReadUrl,
+        state_now: Callable[[], JobState],
+        path: str | Path | None,
+        *,
+        overwrite: bool,
+        recipe: bool,
     ) -> Path | str:
         """Save a job's output from its URL; see `AsyncJob.download`."""
+        async with self._slots:
+            # Read only now: the signature of a URL may not last as long as the wait.
+            url = await read_url()
+            how = {"overwrite": overwrite, "recipe": recipe}
+            return await self._save(state_now(), url, read_url, path, **how)
+
+    async def _save(
+        self,
+        state: JobState,
+        url: str,
+        read_url: ReadUrl,
+        path: str | Path | None,
+        *,
+        overwrite: bool,
+        recipe: bool,
+    ) -> Path | str:
         await self.names.learn(state.entry)
         target = await to_thread.run_sync(target_of, path, state.file_name(url))
         try:
             if overwrite or not await to_thread.run_sync(self._is_kept, target, state):
-                part = await to_thread.run_sync(_Part, target)
+                part = await to_thread.run_sync(_PartialFile, target)
                 try:
-                    await self.pass_on(url, target.name, part.write)
-                    await self._publish(state, target, part, overwrite=overwrite)
+                    await self._pass_on(url, target.name, part.write, read_url)
+                    how = {"overwrite": overwrite, "recipe": recipe}
+                    await self._publish(state, target, part, **how)
                 finally:
                     with anyio.CancelScope(shield=True):
                         await to_thread.run_sync(part.discard)
@@ -276,27 +360,26 @@ class Outputs:
         return True
 
     async def _publish(
-        self, state: JobState, target: DownloadTarget, part: _Part, *, overwrite: bool
+        self,
+        state: JobState,
+        target: DownloadTarget,
+        part: _PartialFile,
+        *,
+        overwrite: bool,
+        recipe: bool,
     ) -> None:
         """Write the sidecar, then rename the file to its name.
 
         In this order: a sidecar without its file is replaced by the same call, but a
         file without a sidecar may be somebody else's and is refused.
         """
-        sidecar = sidecar_of(
-            state,
-            await self._account_history.ask(History.find, state.record.id),
-            self._service,
-            await self._account_history.ask(
-                uploads.uploads_at,
-                urls_in(state.body),
-                service=self._account_history.service,
-            ),
-            saved_at=self._clock.now(),
-            **part.facts,
-        )
+        sidecar = await self._sidecar(state, saved_at=self._clock.now(), **part.facts)
+        its = recipe_of(sidecar, self._service.api_key) if recipe else None
 
         def publish() -> None:
+            nonlocal sidecar
+            if its is not None:
+                sidecar = sidecar.model_copy(update=part.add(its.packet))
             # Another call may have saved a result there since.
             if overwrite or not self._is_kept(target, state):
                 _beside(target).write_private(sidecar.text)
@@ -308,17 +391,51 @@ class Outputs:
 
         await to_thread.run_sync(publish)
 
+    async def _sidecar(self, state: JobState, **of_file: object) -> Sidecar:
+        return sidecar_of(
+            state,
+            await self._account_history.ask(History.find, state.record.id),
+            self._service,
+            await self._account_history.ask(
+                uploads.uploads_at,
+                urls_in(state.body),
+                service=self._account_history.service,
+            ),
+            **of_file,
+        )
+
+    async def recipe_edits(
+        self, state: JobState, read_url: ReadUrl
+    ) -> tuple[int, list[Edit]]:
+        """Return the length of a job's output, and how its recipe is added to it."""
+        recipe = recipe_of(await self._sidecar(state), self._service.api_key)
+        if recipe is None:
+            return 0, []
+        packet = recipe.packet
+
+        def look(file: BinaryIO) -> tuple[int, list[Edit]]:
+            size_bytes = file.seek(0, SEEK_END)
+            return size_bytes, edits_of(file, size_bytes, packet)
+
+        return await self.read(read_url, look) or (0, [])
+
     async def pass_on(self, url: str, name: str, sink: Sink) -> None:
         """Pass a file on in pieces as they arrive, each on a thread."""
         async with self._slots:
-            with self._progress.of("download", name) as tell:
-                async with aclosing(pieces_of(url, self._http, self._clock)) as pieces:
-                    async for piece in pieces:
-                        await to_thread.run_sync(sink, piece)
-                        done_bytes = piece.at_bytes + len(piece.content)
-                        tell(done_bytes, piece.total_bytes)
+            await self._pass_on(url, name, sink, None)
 
-    async def fetch(self, url: str, name: str, max_bytes: int) -> bytes:
+    async def _pass_on(
+        self, url: str, name: str, sink: Sink, read_url: ReadUrl | None
+    ) -> None:
+        file = pieces_of(url, self._http, self._clock, read_url=read_url)
+        with self._progress.of("download", name) as tell:
+            async with aclosing(file) as pieces:
+                async for piece in pieces:
+                    await to_thread.run_sync(sink, piece)
+                    done_bytes = piece.at_bytes + len(piece.content)
+                    tell(done_bytes, piece.total_bytes)
+
+    async def fetch(self, read_url: ReadUrl, name: str, max_bytes: int) -> bytes:
         """Return the bytes of a file; see `AsyncJob.fetch_output`."""
         content = bytearray()
 
@@ -328,16 +445,18 @@ class Outputs:
             if max(len(content), piece.total_bytes or 0) > max_bytes:
                 raise ServiceError(f"The output is larger than {max_bytes:,} bytes.")
 
-        await self.pass_on(url, name, keep)
+        async with self._slots:
+            await self._pass_on(await read_url(), name, keep, read_url)
         return bytes(content)
 
-    async def read(self, url: str, read: Callable[[BinaryIO], T]) -> T | None:
+    async def read(self, read_url: ReadUrl, read: Callable[[BinaryIO], T]) -> T | None:
         """Read a part of a file; see `AsyncJob.read_output`."""
 
         def read_file(file: RemoteFile) -> T:
             return read(BufferedReader(file))
 
         async with self._slots:
+            url = await read_url()
             return await read_remote(url, self._http, read_file, limit_s=LIMIT_S)
 
 

@@ -45,11 +45,11 @@ class Functions:
         }
 
     def __getattr__(self, name: str) -> BoundFunction:
-        known = vars(self).get("_by_name", {})
-        if name not in known:
-            accepted = any_of(sorted(known)) if known else NO_FUNCTIONS
+        functions = vars(self).get("_by_name", {})
+        if name not in functions:
+            accepted = any_of(sorted(functions)) if functions else NO_FUNCTIONS
             raise AttributeError(f"no function {name!r}; accepted: {accepted}")
-        return BoundFunction(self._client, known[name])
+        return BoundFunction(self._client, functions[name])
 
     def __dir__(self) -> list[str]:
         return sorted(self._by_name)
@@ -96,8 +96,8 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
     parameters = list(_parameters(own, function))
     vars(call)["__signature__"] = own.replace(parameters=parameters)
     about = cleandoc(method.__doc__ or "")
-    known = {parameter.name for parameter in parameters} - function.fields.keys()
-    for name in own.parameters.keys() - known:
+    names = {parameter.name for parameter in parameters} - function.fields.keys()
+    for name in own.parameters.keys() - names:
         about = re.sub(rf"^    {name}: .*\n(?: {{5,}}.*\n)*", "", about, flags=re.M)
     about = about.replace("Args:\n", f"Args:\n{_fields_text(function)}", 1)
     call.__doc__ = f"{function.doc}\n\n{about}"

@@ -7,23 +7,35 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
 from anyio import to_thread
 
-from mediakit.api_models import Delivery, Job
+from mediakit.api_models import Delivery, JobRecord
 from mediakit.catalog import Catalog
-from mediakit.client.account import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliveries
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.deliveries import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliveries
+from mediakit.client.downloads import Piece
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.idempotency_keys import name_of_file, name_of_job
+from mediakit.client.job_words import plain_id
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_read_limiter
-from mediakit.client.sidecar import SUFFIX, Sidecar, parse_sidecar
+from mediakit.client.sidecar import SUFFIX, Input, Sidecar, parse_sidecar
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
+from mediakit.errors import (
+    AnswerError,
+    InputError,
+    MediakitError,
+    NotFoundError,
+    ServiceError,
+)
 from mediakit.history import Entry, History, Upload, importing, uploads
 from mediakit.history.entry import REBUILT
+from mediakit.media.bodies import urls_in
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:
@@ -34,6 +46,7 @@ T = TypeVar("T")
 log = logging.getLogger("mediakit.client")
 
 LARGEST_SIDECAR_BYTES = 4_000_000
+INPUT_WITHIN_S = 60.0
 JOB_ID = re.compile(r"media_[0-9A-Za-z-]{1,64}")
 OUTCOMES = ("added", "completed", "known", "unknown", "unreadable")
 SOURCES = ("id", "file", "delivery")
@@ -90,50 +103,63 @@ class Rebuilder:
         """Recover all found jobs; see `AsyncHistoryView.rebuild`."""
         ids = _checked(job_ids)
         files = await to_thread.run_sync(lambda: list(_files(_folders(folders))))
-        found = [_Found(sidecar, "file", path) for path, sidecar in files if sidecar]
+        jobs = [_Found(sidecar, "file", path) for path, sidecar in files if sidecar]
         unreadable = [("file", path) for path, sidecar in files if sidecar is None]
-        found.sort(key=lambda job: job.sidecar.content is None)
+        jobs.sort(key=lambda job: job.sidecar.content is None)
         if deliveries:
             try:
-                found += [job async for job in self._delivered()]
+                jobs += [job async for job in self._delivered()]
             except AnswerError as error:
                 log.warning("the delivery log cannot be read: %s", error)
                 unreadable.append(("delivery", DELIVERIES_PATH))
-        found += [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
-        best = {job.sidecar.job_id: job for job in reversed(found)}  # those first found
+        jobs += [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
+        best = {job.sidecar.job_id: job for job in reversed(jobs)}  # those first found
         oldest_first = sorted(best.values(), key=lambda job: _at(job) or _LAST)
-        rows = [await self._recovered(job) for job in oldest_first]
+        rows = [await self._row(job) for job in oldest_first]
         rows += [
             {"outcome": "unreadable", "source": source, "where": where}
             for source, where in unreadable
         ]
         return await to_thread.run_sync(_frame, rows)
 
-    async def _recovered(self, found: _Found) -> Row:
-        known = found.sidecar
-        job_id = found.sidecar.job_id
-        before = await self._account_history.ask(History.find, job_id)
-        if before is not None and not _tells_more(found, before):
-            return found.row("known", before)
+    async def _row(self, job: _Found) -> Row:
+        try:
+            return await self._recovered(job)
+        except ServiceError as error:
+            # It says nothing about the other jobs, unless the service is away.
+            if error.status != 200:
+                raise
+            log.warning("a job cannot be recovered: %s", error)
+            return job.row("unreadable")
+
+    async def _recovered(self, job: _Found) -> Row:
+        sidecar = job.sidecar
+        job_id = job.sidecar.job_id
+        earlier = await self._account_history.ask(History.find, job_id)
+        if earlier is not None and not _tells_more(job, earlier):
+            return job.row("known", earlier)
         record = await self._read(job_id)
         if record is None:
             await self._account_history.write(
                 History.mark_gone, job_id, account=self._service.account
             )
-            return found.row("unknown")
-        if before is None and found.source == "delivery" and found.where:
-            known = known.model_copy(update=await self._of_event(found.where))
-        if known.function is None:
-            known = known.model_copy(update={"function": record.model_id})
+            return job.row("unknown")
+        if earlier is None and job.source == "delivery" and job.where:
+            sidecar = sidecar.model_copy(update=await self._of_event(job.where))
+        if sidecar.function is None:
+            sidecar = sidecar.model_copy(update={"function": record.model_id})
+        sidecar = await self._checked_against(record, sidecar)
+        names = {each.url: name_of_file(each.sha256) for each in sidecar.inputs}
+        names |= await self._job_names(sidecar)
         entry = await self._account_history.write(
             importing.adopt,
-            known.submission(self._service, self._kinds),
+            sidecar.submission(self._service, self._kinds, names),
             record,
-            created_at=_at(found) or self._clock.now(),
-            submitted_at=known.submitted_at,
-            finished_at=known.finished_at,
+            created_at=_at(job) or self._clock.now(),
+            submitted_at=sidecar.submitted_at,
+            finished_at=sidecar.finished_at,
         )
-        for sent in known.inputs:
+        for sent in sidecar.inputs:
             await self._account_history.write(
                 uploads.remember_upload,
                 service=self._service.identity,
@@ -141,12 +167,57 @@ class Rebuilder:
             )
         if entry.charge_micro_usd is None:
             await self._jobs.begun(entry, record)
-        if before is None:
-            return found.row("added", entry)
-        return found.row("known" if before.key == entry.key else "completed", entry)
+        if earlier is None:
+            return job.row("added", entry)
+        return job.row("known" if earlier.key == entry.key else "completed", entry)
 
-    async def _read(self, job_id: str) -> Job | None:
-        await process_read_limiter().turn()
+    async def _checked_against(self, record: JobRecord, sidecar: Sidecar) -> Sidecar:
+        """Return the verified part of a sidecar, which anybody may have written.
+
+        The request must be one to the job's function, and a file is known as an input
+        only if its bytes are at its URL.
+        """
+        if record.model_id and sidecar.function != record.model_id:
+            unknown = {"body": None, "prompt": None, "asked_key": None, "inputs": ()}
+            return sidecar.model_copy(update={"function": record.model_id, **unknown})
+        used = set(urls_in(sidecar.body))
+        inputs = [
+            each
+            for each in sidecar.inputs
+            if each.url in used and await self._has_bytes(each)
+        ]
+        return sidecar.model_copy(update={"inputs": tuple(inputs)})
+
+    async def _has_bytes(self, sent: Input) -> bool:
+        digest = sha256()
+
+        def add(piece: Piece) -> None:
+            nonlocal digest
+            if not piece.at_bytes:
+                digest = sha256()
+            digest.update(piece.content)
+            if piece.at_bytes + len(piece.content) > sent.size_bytes:
+                raise ServiceError("The file is larger than its sidecar says.")
+
+        try:
+            with anyio.fail_after(INPUT_WITHIN_S):
+                await self._jobs.outputs.pass_on(sent.url, "an input", add)
+        except (MediakitError, TimeoutError) as error:
+            log.debug("an input cannot be checked: %s", type(error).__name__)
+            return False
+        return digest.hexdigest() == sent.sha256
+
+    async def _job_names(self, sidecar: Sidecar) -> dict[str, str]:
+        """Return the names of the jobs whose outputs a request uses, by their URLs."""
+        entries = await self._account_history.ask(
+            History.outputs_at,
+            [*urls_in(sidecar.body)],
+            service=self._service.identity,
+        )
+        return {url: name_of_job(f"{entry.job_id}") for url, entry in entries.items()}
+
+    async def _read(self, job_id: str) -> JobRecord | None:
+        await process_read_limiter().acquire()
         try:
             return await self._jobs.reads.read(job_id, for_s=READ_RETRY_FOR_S)
         except NotFoundError:
@@ -175,9 +246,9 @@ class Rebuilder:
         return {"function": function, "finished_at": event.timestamp}
 
 
-def _at(found: _Found) -> datetime | None:
+def _at(job: _Found) -> datetime | None:
     """Return when a job was submitted, or when it ended; None if unknown."""
-    return found.sidecar.submitted_at or found.sidecar.finished_at
+    return job.sidecar.submitted_at or job.sidecar.finished_at
 
 
 def _frame(rows: list[Row]) -> pd.DataFrame:
@@ -196,39 +267,39 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*types], dtype="object").astype(types)
 
 
-def _tells_more(found: _Found, entry: Entry) -> bool:
+def _tells_more(job: _Found, entry: Entry) -> bool:
     """Return whether a found job adds to what the history has."""
     if entry.charge_micro_usd is None and entry.gone_at is None:
         return True
-    return entry.key.startswith(REBUILT) and found.sidecar.content is not None
+    return entry.key.startswith(REBUILT) and job.sidecar.content is not None
 
 
 def _checked(job_ids: str | Iterable[str]) -> list[str]:
     accepted = "job ids: media_<uuid>"
     ids = [job_ids] if isinstance(job_ids, str) else _all("job_ids", job_ids, accepted)
     for job_id in ids:
-        if not JOB_ID.fullmatch(str(job_id)):
+        if not JOB_ID.fullmatch(plain_id(job_id, "job_ids")):
             raise InputError("job_ids", got=job_id, accepted=accepted)
-    return ids
+    return [*map(plain_id, ids)]
 
 
 def _folders(folders: str | Path | Iterable[str | Path]) -> list[Path]:
     accepted = "folders that results were saved to"
     if isinstance(folders, str | Path):
         folders = [folders]
-    given = _all("folders", folders, accepted)
-    paths = [Path(folder).expanduser() for folder in given]
+    values = _all("folders", folders, accepted)
+    paths = [Path(folder).expanduser() for folder in values]
     for path in paths:
         if not path.is_dir():
             raise InputError("folders", got=str(path), accepted=accepted)
     return paths
 
 
-def _all(field: str, given: Iterable[T], accepted: str) -> list[T]:
+def _all(field: str, values: Iterable[T], accepted: str) -> list[T]:
     try:
-        return list(given)
+        return list(values)
     except TypeError:
-        raise InputError(field, got=given, accepted=accepted) from None
+        raise InputError(field, got=values, accepted=accepted) from None
 
 
 def _files(folders: Iterable[Path]) -> Iterator[tuple[str, Sidecar | None]]:

@@ -67,7 +67,7 @@ class AsyncHistoryView:
             UTC]; closed sets are categories.
 
             With `params` also runtime_s (float64, from submission to the end), rating
-            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
+            (Int64, 1 to 5), keep (boolean), and each parameter under its name: Int64,
             float64, boolean, category for short texts, str for longer ones, JSON as
             str for lists and objects. A parameter that has the name of another
             column is called `param_` and its name.
@@ -190,7 +190,8 @@ class AsyncHistoryView:
 
         Args:
             job_ids: Jobs to read.
-            folders: Folders with saved results; includes their subfolders.
+            folders: Folders with saved results; includes their subfolders. Of files
+                that somebody else may have written, only what can be checked counts.
             deliveries: Search the service's log of deliveries (spec 4.20).
 
         Returns:
@@ -242,15 +243,15 @@ def instant_of(field: str, when: When | None) -> datetime | None:
     """Parse an instant with its offset, or the midnight at which a UTC day begins."""
     if when is None:
         return None
-    found: object = when
+    value: object = when
     if isinstance(when, str):
         kind = date if len(when.strip()) <= len("2026-10-01") else datetime
         with suppress(ValueError):
-            found = kind.fromisoformat(when.strip())
-    if isinstance(found, datetime) and found.tzinfo is not None:
-        return found
-    if isinstance(found, date) and not isinstance(found, datetime):
-        return datetime(found.year, found.month, found.day, tzinfo=UTC)
+            value = kind.fromisoformat(when.strip())
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
     raise InputError(
         field,
         got=when,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import ssl
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -19,17 +18,21 @@ from functools import cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlencode
-from urllib.request import getproxies
 from weakref import finalize
 
 import aiohttp
 import httpx
 from yarl import URL
 
-from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
+from mediakit.client.answers import (
+    HttpResponse,
+    NoAnswerError,
+    retry_after_s,
+    without_key,
+)
 from mediakit.client.io_thread import FORKED, ClosedError, close_at_end, closed
 from mediakit.client.retries import RetryWindow
-from mediakit.client.service import LOOPBACK, Service
+from mediakit.client.service import Service
 from mediakit.client.transport_errors import (
     INVALID_URL,
     ProxyAuthError,
@@ -37,6 +40,12 @@ from mediakit.client.transport_errors import (
 )
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
+from mediakit.web_environment import (
+    Proxies,
+    ProxySetting,
+    checked_ssl_context,
+    needs_certificates,
+)
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
@@ -50,19 +59,20 @@ BLOCK_BYTES = 1 << 20
 # The largest answer with a meaning is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
 HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "mediakit"}
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-# A gateway error or a rate limit: the read may succeed shortly.
-NOT_NOW = frozenset({408, 429, 502, 503, 504})
+# A gateway error or a rate limit: what is harmless may succeed shortly.
+NOT_NOW = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+def is_not_now(answer: HttpResponse) -> bool:
+    """Return whether a harmless request may succeed if it is sent again shortly."""
+    return answer.status in NOT_NOW
+
 
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
 
 Content = bytes | AsyncIterable[bytes] | None
 
 log = logging.getLogger("mediakit.client")
-
-
-class UnusableProxyError(ServiceError):
-    """The environment names a proxy that cannot be used; nothing was sent."""
 
 
 class UnclosedTransport(httpx.AsyncBaseTransport):
@@ -108,19 +118,29 @@ class HttpClient:
         *,
         headers: Mapping[str, str],
         content: bytes | None = None,
-    ) -> Answer:
+    ) -> HttpResponse:
         """Send one request and read the whole response; redirects are not followed."""
 
-        async def exchange() -> Answer:
+        async def exchange() -> HttpResponse:
             async with asyncio.timeout(self._whole_answer_within_s):
                 return await self._exchange(method, url, headers, content)
 
         return await translate_errors(exchange())
 
     async def put(
-        self, url: str, *, headers: Mapping[str, str], blocks: AsyncIterable[bytes]
-    ) -> Answer:
-        """PUT a body that is read while it is sent; does not follow redirects."""
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        blocks: AsyncIterable[bytes],
+        answer_within_s: float = 0.0,
+    ) -> HttpResponse:
+        """PUT a body that is read while it is sent; does not follow redirects.
+
+        The answer may take `answer_within_s` after the last byte, if that is longer
+        than other answers may take.
+        """
+        within_s = max(answer_within_s, self._timeout_s)
         loop, body_error = asyncio.get_running_loop(), None
 
         async def blocks_with_timeout() -> AsyncIterator[bytes]:
@@ -129,11 +149,13 @@ class HttpClient:
                 async for block in blocks:
                     yield block
                     idle_timeout.reschedule(loop.time() + self._timeout_s)
+                # A proxy may take all bytes at once and pass them on slowly.
+                idle_timeout.reschedule(loop.time() + within_s)
             except MediakitError as error:
                 body_error = error  # the transport would wrap it in its own error
                 raise
 
-        sending = self._exchange("PUT", url, headers, blocks_with_timeout())
+        sending = self._exchange("PUT", url, headers, blocks_with_timeout(), within_s)
         try:
             async with asyncio.timeout(self._timeout_s) as idle_timeout:
                 return await translate_errors(sending)
@@ -145,8 +167,14 @@ class HttpClient:
             raise
 
     async def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], content: Content
-    ) -> Answer:
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: Content,
+        read_timeout_s: float | None = None,
+    ) -> HttpResponse:
+        read_timeout_s = read_timeout_s or self._timeout_s
         address = _address(url)
         session = self._connections.session_for(address)
         if session is not None:
@@ -156,13 +184,21 @@ class HttpClient:
                 headers=headers,
                 data=content,
                 allow_redirects=False,
+                # Where nothing is encrypted, certificates do not matter.
+                ssl=checked_ssl_context() if address.scheme == "https" else True,
+                timeout=_aiohttp_timeout(self._timeout_s, read_timeout_s),
             ) as answer:
                 body = _body(answer.content.iter_any())
                 body_bytes = await translate_errors(body, in_body=True)
-                return Answer(answer.status, answer.headers, body_bytes)
+                return HttpResponse(answer.status, answer.headers, body_bytes)
         http = self._connections.httpx_for(address)
         request = http.build_request(
-            method, url, headers=headers, content=content, extensions=TRACE
+            method,
+            url,
+            headers=headers,
+            content=content,
+            timeout=httpx.Timeout(self._timeout_s, read=read_timeout_s),
+            extensions=TRACE,
         )
         response = await http.send(request, stream=True)
         try:
@@ -170,7 +206,7 @@ class HttpClient:
             body_bytes = await translate_errors(body, in_body=True)
         finally:
             await response.aclose()
-        return Answer(response.status_code, response.headers, body_bytes)
+        return HttpResponse(response.status_code, response.headers, body_bytes)
 
     @asynccontextmanager
     async def get(
@@ -218,6 +254,8 @@ class StreamedResponse:
         self._response = response
         self.status = response.status_code
         self.url = str(response.url)
+        # A mock transport may return a body that is already read, and unpacked.
+        self.is_read = response.is_stream_consumed
         length = response.headers.get("Content-Length", "")
         self.size_bytes = int(length) if length.isdecimal() else None
 
@@ -229,10 +267,9 @@ class StreamedResponse:
     async def iter_raw(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it was sent, in pieces."""
         read_bytes = 0
-        # A mock transport may return a body that is already read.
-        is_read = self._response.is_stream_consumed
-        raw = self._response.aiter_bytes() if is_read else self._response.aiter_raw()
-        while piece := await translate_errors(anext(raw, b""), in_body=True):
+        raw = self._response.aiter_bytes if self.is_read else self._response.aiter_raw
+        pieces = raw()
+        while piece := await translate_errors(anext(pieces, b""), in_body=True):
             read_bytes += len(piece)
             yield piece
         if self.size_bytes is not None and read_bytes < self.size_bytes:
@@ -277,70 +314,65 @@ class _Connections:
         self._timeout_s = timeout_s
         self._headers = headers
         self._session: aiohttp.ClientSession | None = None
-        self._clients: dict[bool, httpx.AsyncClient] = {}  # by use of proxies
-        self._has_proxies: bool | None = None
+        # By proxy, and by whether certificates are checked.
+        self._clients: dict[tuple[ProxySetting | None, bool], httpx.AsyncClient] = {}
+        self._proxies: Proxies | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = os.getpid()
 
     def session_for(self, url: URL) -> aiohttp.ClientSession | None:
         """Return the session of aiohttp; None where httpx has to send the request."""
-        if self._transport is not None or self._may_use_proxies(url):
+        if self._transport is not None or self._proxy_for(url) is not None:
             return None
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=MAX_CONNECTIONS,
                     keepalive_timeout=KEEP_ALIVE_S,
-                    ssl=_ssl_context(*map(os.environ.get, CERTIFICATES)),
                 ),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(
-                    total=None,
-                    connect=self._timeout_s,
-                    sock_connect=self._timeout_s,
-                    sock_read=self._timeout_s,
-                ),
+                timeout=_aiohttp_timeout(self._timeout_s, self._timeout_s),
             )
         return self._session
 
     def httpx_for(self, url: URL) -> httpx.AsyncClient:
         """Return the client of httpx for a URL."""
-        uses_proxies = self._may_use_proxies(url)
-        if uses_proxies not in self._clients:
-            self._clients[uses_proxies] = self._make_httpx(uses_proxies=uses_proxies)
-        return self._clients[uses_proxies]
+        proxy = self._proxy_for(url)
+        is_secure = needs_certificates(str(url), proxy)
+        if (proxy, is_secure) not in self._clients:
+            self._clients[proxy, is_secure] = self._make_httpx(
+                proxy, is_secure=is_secure
+            )
+        return self._clients[proxy, is_secure]
 
-    def _may_use_proxies(self, url: URL) -> bool:
+    def _proxy_for(self, url: URL) -> ProxySetting | None:
         if self._pid != os.getpid():
             raise ClosedError(FORKED)
         self._loop = asyncio.get_running_loop()
-        if self._has_proxies is None:
-            self._has_proxies = not getproxies().keys() <= {"no"}
-        return self._has_proxies and url.host not in LOOPBACK
+        if self._transport is not None:
+            return None
+        if self._proxies is None:
+            self._proxies = Proxies.read()
+        return self._proxies.proxy_for(str(url))
 
-    def _make_httpx(self, *, uses_proxies: bool) -> httpx.AsyncClient:
-        proxied = self._transport is not None or uses_proxies
-        try:
-            return httpx.AsyncClient(
-                transport=self._transport,
-                trust_env=uses_proxies,
-                verify=_ssl_context(*map(os.environ.get, CERTIFICATES)),
-                timeout=self._timeout_s,
-                limits=httpx.Limits(
-                    max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
-                ),
-                headers=self._headers,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-                event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
-            )
-        except ImportError:
-            why = "is a SOCKS proxy, which needs: pip install 'mediakit[socks]'"
-        except (ValueError, httpx.InvalidURL):
-            why = "is not supported: its URL must start with http, https or socks5"
-        raise UnusableProxyError(
-            f"The proxy set in the environment {why}. Alternatively, set another "
-            "proxy, or list the service's host in NO_PROXY. Nothing was sent."
+    def _make_httpx(
+        self, proxy: ProxySetting | None, *, is_secure: bool
+    ) -> httpx.AsyncClient:
+        proxied = self._transport is not None or proxy is not None
+        checks = is_secure and self._transport is None
+        return httpx.AsyncClient(
+            transport=self._transport,
+            proxy=proxy.checked_url() if proxy else None,
+            trust_env=False,
+            verify=checked_ssl_context() if checks else False,
+            timeout=self._timeout_s,
+            limits=httpx.Limits(
+                max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
+            ),
+            headers=self._headers,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
         )
 
     async def aclose(self) -> None:
@@ -361,9 +393,10 @@ class _Connections:
 
 
 @cache
-def _ssl_context(*_: str | None) -> ssl.SSLContext:
-    """Return the SSL context; cached by the certificate environment variables."""
-    return httpx.create_ssl_context()
+def _aiohttp_timeout(timeout_s: float, read_timeout_s: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(
+        total=None, connect=timeout_s, sock_connect=timeout_s, sock_read=read_timeout_s
+    )
 
 
 async def _raise_for_proxy_auth(response: httpx.Response) -> None:
@@ -424,7 +457,7 @@ class ServiceClient:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> HttpResponse:
         """Send one request, once."""
         if self.closed:
             raise closed()
@@ -445,28 +478,28 @@ class ServiceClient:
         *,
         params: Mapping[str, str] | None = None,
         retry_for_s: float = READ_RETRY_FOR_S,
-        is_foreign: Callable[[Answer], bool] | None = None,
-    ) -> Answer:
+        is_foreign: Callable[[HttpResponse], bool] | None = None,
+    ) -> HttpResponse:
         """GET a path; repeat it while no answer, or one that `is_foreign`, comes.
 
         Honors `Retry-After` for up to two minutes in all. If the service asks for
         longer, or keeps rejecting the read, returns its last answer.
         """
 
-        def is_temporary(answer: Answer) -> bool:
+        def is_temporary(answer: HttpResponse) -> bool:
             is_other = is_foreign is not None and is_foreign(answer)
-            return answer.status in NOT_NOW or is_other
+            return is_not_now(answer) or is_other
 
         once = partial(self.exchange, "GET", path, params=params)
         return await self.until_answered(once, for_s=retry_for_s, again=is_temporary)
 
     async def until_answered(
         self,
-        once: Callable[[], Awaitable[Answer]],
+        once: Callable[[], Awaitable[HttpResponse]],
         *,
         for_s: float,
-        again: Callable[[Answer], bool] = lambda _: False,
-    ) -> Answer:
+        again: Callable[[HttpResponse], bool] = lambda _: False,
+    ) -> HttpResponse:
         """Repeat a harmless exchange until it is answered, and `again` is false.
 
         In the end, returns an answer for which `again` is still true.

@@ -1,4 +1,4 @@
-"""Makes submissions and their idempotency keys, also of takes and attempts; pure."""
+"""Makes submissions and their idempotency keys, also of takes and attempts."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def submission_of(
     draw_key = draw_key_of(service.identity, function.path, content)
     asked_key = draw_key
     if names:
-        asked = canonical_json(named(whole, names))
-        asked_key = draw_key_of(service.identity, function.path, asked)
+        named_content = canonical_json(named(whole, names))
+        asked_key = draw_key_of(service.identity, function.path, named_content)
     prompt = body.get("prompt")
     return Submission(
         key=key_of(draw_key, take=1, attempt=1),
@@ -156,7 +156,9 @@ def was_rejected(entry: Entry) -> bool:
     """Return whether the entry's job was rejected on submission and never ran.
 
     A rejected job has failed when it is first seen. One that was accepted before may
-    fail with the same codes; it ran.
+    fail with the same codes; it ran. One that was charged, though it should not have
+    been, is not paid again without asking.
     """
     has_failed = entry.status == JobStatus.FAILED and entry.error_code in REJECTIONS
-    return has_failed and entry.submitted_at == entry.finished_at
+    is_free = not entry.charge_micro_usd
+    return has_failed and is_free and entry.submitted_at == entry.finished_at

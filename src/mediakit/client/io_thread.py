@@ -207,20 +207,20 @@ async def _serve(
             await each.aclose()
 
 
-class Closable(Protocol):
+class AsyncClosable(Protocol):
     """An object with connections of the I/O thread's loop."""
 
     async def aclose(self) -> None:
         """Close them."""
 
 
-def close_at_end(closable: Closable) -> None:
+def close_at_end(closable: AsyncClosable) -> None:
     """Close an object when the I/O thread ends, unless it is garbage by then."""
     _closed_at_end.add(closable)
 
 
 _lock = threading.Lock()
-_closed_at_end: WeakSet[Closable] = WeakSet()
+_closed_at_end: WeakSet[AsyncClosable] = WeakSet()
 _current: IOThread | None = None
 
 

@@ -6,22 +6,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from urllib.parse import urlsplit
 
-from mediakit.api_models import Job as JobRecord
-from mediakit.api_models import JobStatus
+from mediakit.api_models import JobRecord, JobStatus
 from mediakit.catalog import Catalog, Function, title_at
 from mediakit.client.idempotency_keys import NOTHING_KNOWN
-from mediakit.client.job_words import file_stem, unreadable_text
-from mediakit.client.service import LOOPBACK, Service
+from mediakit.client.job_words import unreadable_text
+from mediakit.client.result_names import file_stem
+from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
-from mediakit.history import Entry
+from mediakit.history import Entry, Submission
 from mediakit.history.merging import changes_from_job, further_status
 from mediakit.history.titles import NO_NAMES, subject_of, title_of
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
+from mediakit.web_urls import is_http, is_on_this_machine, parts_of
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,15 @@ class JobState:
     def estimate(self) -> Estimate | None:
         """Return its estimate; None if it was submitted elsewhere."""
         return estimate_of(self.entry) if self.entry.number else None
+
+    @property
+    def output_url(self) -> str | None:
+        """Return the URL of the output; None unless it is an http(s) URL.
+
+        Any other text of a service could name a file of the user's own machine.
+        """
+        file = self.record.output.file if self.record.output else None
+        return file.url if file and is_http(file.url) else None
 
     @property
     def function(self) -> str:
@@ -197,12 +206,11 @@ def _record_of(entry: Entry, service: Service) -> JobRecord:
 
 def _at(service: Service, url: str) -> str:
     """Return the current URL of a file: a sandbox that restarts has another port."""
-    moves = service.on_this_machine and service.identity != service.base_url
-    parts = urlsplit(url)
-    if not moves or parts.hostname not in LOOPBACK:
+    moves = service.on_this_machine and not is_http(service.identity)
+    if not moves or not is_on_this_machine(url):
         return url
-    here = urlsplit(service.base_url)
-    return parts._replace(scheme=here.scheme, netloc=here.netloc).geturl()
+    here = parts_of(service.base_url)
+    return parts_of(url)._replace(scheme=here.scheme, netloc=here.netloc).geturl()
 
 
 def function_at(catalog: Catalog, path: str) -> Function | None:
@@ -213,11 +221,12 @@ def function_at(catalog: Catalog, path: str) -> Function | None:
         return None
 
 
-def estimate_of(entry: Entry) -> Estimate:
+def estimate_of(submission: Submission) -> Estimate:
     """Return the estimate of a submission, without its lines."""
-    low, high = entry.estimate_low_micro_usd, entry.estimate_high_micro_usd
+    low = submission.estimate_low_micro_usd
+    high = submission.estimate_high_micro_usd
     return Estimate(
         low=None if low is None else MicroUSD(low),
         high=None if high is None else MicroUSD(high),
-        kind=EstimateKind(entry.estimate_kind),
+        kind=EstimateKind(submission.estimate_kind),
     )

@@ -1,24 +1,25 @@
-"""The words for a job: how it stands, what it cost, how its file is called."""
+"""The words for a job: its state, its charge, and what of it cannot be read."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Literal
-from unicodedata import normalize
+from urllib.parse import unquote
 
 from mediakit.api_models import (
     LARGEST_CHARGE_MICRO_USD,
-    Billing,
     BillingState,
+    JobBilling,
+    JobRecord,
     JobStatus,
 )
-from mediakit.api_models import Job as JobRecord
+from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
-from mediakit.history.titles import NO_NAMES, subject_of
 from mediakit.money import format_usd
 from mediakit.safe_text import shown
+from mediakit.web_urls import is_http, parts_of
 
 State = Literal[
     "planned",
@@ -36,7 +37,7 @@ State = Literal[
 
 STATE_WORDS: Mapping[State, str] = MappingProxyType(
     {
-        "planned": "Not sent yet",
+        "planned": "Waiting to be sent",
         "invalid": "Invalid",
         "unsent": "Not sent",
         "unanswered": "No answer yet",
@@ -76,29 +77,19 @@ def charge_word(entry: Entry) -> str:
     return SETTLING if entry.status is JobStatus.COMPLETED else NOT_CHARGED_YET
 
 
-# -- names of files -------------------------------------------------------------------
-
-FILE_CHARACTERS = 48
-ID_CHARACTERS = 8
-_NOT_PLAIN = re.compile(r"[^a-z0-9]+")
+# -- ids -----------------------------------------------------------------------------
 
 
-def file_stem(entry: Entry, job_id: str, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the name of a job's file without its ending: "a-red-kite-0f3c9a1e".
-
-    It has letters, digits and hyphens only, whatever the service and the user say.
-    """
-    words = _plain(subject_of(entry, names)) or _plain(entry.kind) or "result"
-    return f"{words}-{_plain(job_id.removeprefix('media_'))[:ID_CHARACTERS]}"
-
-
-def _plain(text: str) -> str:
-    """Return a text in letters, digits and hyphens, cut between two words."""
-    ascii_text = normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    plain = _NOT_PLAIN.sub("-", ascii_text).strip("-")
-    if len(plain) <= FILE_CHARACTERS:
-        return plain
-    return plain[: FILE_CHARACTERS + 1].rpartition("-")[0] or plain[:FILE_CHARACTERS]
+def plain_id(job_id: object, field: str = "job_id") -> str:
+    """Return a pasted ID without quotes, spaces or a URL around it."""
+    plain = job_id.strip(" \t\r\n'\"`") if isinstance(job_id, str) else ""
+    if is_http(plain):
+        path = parts_of(plain).path.removesuffix("/content")
+        plain = unquote(PurePosixPath(path).name)
+    if not plain or not plain.isprintable():
+        accepted = "a job id: media_<uuid>"
+        raise InputError(field, got=job_id, accepted=accepted)
+    return plain
 
 
 # -- what cannot be read ---------------------------------------------------------------
@@ -117,7 +108,7 @@ def unreadable_text(record: JobRecord) -> str | None:
     return None
 
 
-def unreadable_charge_text(billing: Billing) -> str:
+def unreadable_charge_text(billing: JobBilling) -> str:
     """Say what the service says of a charge, and what could be read."""
     said = billing.raw
     if billing.state is BillingState.SETTLED:

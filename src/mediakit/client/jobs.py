@@ -8,30 +8,34 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 from weakref import WeakValueDictionary
 
 from anyio import to_thread
 
-from mediakit.api_models import LONGEST_URL, Job
-from mediakit.api_models import Job as JobRecord
+from mediakit.api_models import LONGEST_URL, JobRecord, JobStatus
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
+from mediakit.client.answers import HttpResponse, NoAnswerError, error_of, parse
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.downloads import Outputs
-from mediakit.client.http import ServiceClient
+from mediakit.client.http import ServiceClient, is_not_now
 from mediakit.client.io_thread import FORKED, ClosedError, closed
 from mediakit.client.job_state import function_at, state_of
+from mediakit.client.job_words import plain_id, unreadable_text
 from mediakit.client.listeners import Listeners
-from mediakit.client.polling import PATIENT_FOR_S, SETTLES_LATE_GAP_S, Poller
+from mediakit.client.polling import (
+    SLOW_SETTLING_INTERVAL_S,
+    UNREADABLE_TIMEOUT_S,
+    Poller,
+)
 from mediakit.client.sidecar import Sidecar
+from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
     ConflictError,
     GoneError,
-    InputError,
     NotFoundError,
     ServiceError,
 )
@@ -56,7 +60,7 @@ def _path(job_id: str) -> str:
     return f"/v1/media/jobs/{quote(job_id, safe='')}"  # an id is one segment
 
 
-def _is_foreign(answer: Answer) -> bool:
+def _is_foreign(answer: HttpResponse) -> bool:
     """Return whether a 404 lacks the service's error shape (spec 7.1)."""
     return answer.status == 404 and not answer.message
 
@@ -70,7 +74,7 @@ class JobReads:
 
     async def read(
         self, job_id: str, *, is_accepted: bool = False, for_s: float = READ_FOR_S
-    ) -> Job:
+    ) -> JobRecord:
         """Read a job, again for some seconds while there is no answer."""
         answer = await self._transport.read(
             _path(job_id),
@@ -81,7 +85,7 @@ class JobReads:
         )
         return await self._job_in(answer, job_id)
 
-    async def read_once(self, job_id: str) -> Job:
+    async def read_once(self, job_id: str) -> JobRecord:
         """Read a job, once."""
         try:
             answer = await self._transport.exchange("GET", _path(job_id))
@@ -102,16 +106,31 @@ class JobReads:
         answer = await self._transport.read(path, retry_for_s=READ_FOR_S)
         if answer.status in (404, 409):
             return None
-        if answer.status != 200:
+        if 300 <= answer.status < 400:
+            url: object = answer.headers.get("location")
+        elif answer.status == 200:
+            url = answer.fields.get("url")
+        else:
             raise error_of(answer, f"the output of {job_id}", self._clock)
-        url = answer.fields.get("url")
-        return url if isinstance(url, str) and len(url) <= LONGEST_URL else None
+        is_url = isinstance(url, str) and len(url) <= LONGEST_URL
+        return self._absolute(path, str(url)) if is_url else None
+
+    def _absolute(self, path: str, url: str) -> str:
+        """Return a URL of the service, such as /files/a.mp4, with its host."""
+        if not url.startswith("/"):
+            return url
+        try:
+            return urljoin(f"{self._transport.service.base_url}{path}", url)
+        except ValueError:
+            return url
 
     async def erase(self, job_id: str) -> None:
         """Erase a job's media and request."""
         path = _path(job_id)
         answer = await self._transport.until_answered(
-            lambda: self._transport.exchange("DELETE", path), for_s=ERASE_FOR_S
+            lambda: self._transport.exchange("DELETE", path),
+            for_s=ERASE_FOR_S,
+            again=is_not_now,
         )
         if answer.status == 409:
             raise ConflictError(
@@ -124,12 +143,12 @@ class JobReads:
         if not 200 <= answer.status < 300:
             raise error_of(answer, f"the job {job_id}", self._clock)
 
-    async def _job_in(self, answer: Answer, job_id: str) -> Job:
+    async def _job_in(self, answer: HttpResponse, job_id: str) -> JobRecord:
         self._refuse_foreign(answer, job_id)
-        if answer.status != 200:
+        if not 200 <= answer.status < 300:
             then = CONTINUES if answer.status == 429 else ""
             raise error_of(answer, f"the job {job_id}", self._clock, then=then)
-        job = parse(Job, answer)
+        job = parse(JobRecord, answer)
         if job.id != job_id:
             raise ServiceError(
                 f"The service answered a request for the job {job_id} with the job "
@@ -139,14 +158,16 @@ class JobReads:
             )
         if not job.has_unread_output:
             return job
+        url = None
         try:
             url = await self.output_url(job_id)
         except AnswerError as error:
             log.debug("the content of a job cannot be read: %s", error)
-            return job
+        if url is None and job.output is not None and job.output.file is not None:
+            url = self._absolute(_path(job_id), job.output.file.url)
         return job if url is None else job.with_file(url)
 
-    def _refuse_foreign(self, answer: Answer, job_id: str) -> None:
+    def _refuse_foreign(self, answer: HttpResponse, job_id: str) -> None:
         if not _is_foreign(answer):
             return
         raise ServiceError(
@@ -181,6 +202,7 @@ class Jobs:
         *,
         submissions: Callable[[], Submissions],
         charged: Callable[[Entry, int], Awaitable[None]],
+        uploads: Uploads,
         on_wait: Callable[[AsyncJob], object],
     ) -> None:
         self._transport = transport
@@ -190,6 +212,7 @@ class Jobs:
         self.outputs = outputs
         self.submissions = submissions
         self._charged = charged
+        self.uploads = uploads
         self.on_wait = on_wait
         self.service = transport.service
         self.reads = JobReads(transport, clock)
@@ -205,7 +228,7 @@ class Jobs:
 
     async def job(self, job_id: str) -> AsyncJob:
         """Return a job by its id; see `AsyncClient.job`."""
-        _check_id(job_id)
+        job_id = plain_id(job_id)
         job = await self._known(job_id)
         if job is None:
             record = await self.reads.read(job_id)
@@ -241,7 +264,8 @@ class Jobs:
         if job is not None:
             return job
         entry = await self._account_history.ask(History.find, job_id)
-        if entry is None or entry.service != self.service.identity:
+        identities = (self.service.identity, *self.service.also)
+        if entry is None or entry.service not in identities:
             return None
         return self._one(entry, await self._usual_runtime_s(entry))
 
@@ -320,7 +344,7 @@ class Jobs:
             await self._record(record)
             if not job.status.terminal:  # a poll may have seen the end meanwhile
                 job.see(record, self._clock.now())
-            self.poller.heard(job)
+            self.poller.on_end_reported(job)
         self.watch(job)
         return "known" if is_known else "ended"
 
@@ -336,7 +360,7 @@ class Jobs:
             raise
         await self._apply(job, record)
         if job.status.terminal:
-            self.poller.heard(job)
+            self.poller.on_end_reported(job)
 
     async def read_content(self, job: AsyncJob) -> None:
         """Read the URL of an output that the job does not show."""
@@ -351,12 +375,17 @@ class Jobs:
         charge_micro_usd = record.settled_charge_micro_usd
         if charge_micro_usd is not None and job.charge_micro_usd is None:
             await self._charged(job.state.entry, charge_micro_usd)
+        if record.status is JobStatus.FAILED and not job.status.terminal:
+            await self.uploads.forget_missing(job.state.body)
         self._see(job, record)
 
     async def _record(self, record: JobRecord) -> None:
         await self._account_history.write_soon(record.id, History.record, record)
 
     def _see(self, job: AsyncJob, record: JobRecord) -> None:
+        text = unreadable_text(record)
+        if text is not None and text != job.state.trouble:
+            log.warning("%s: %s", job.id, text)
         if job.see(record, self._clock.now()):
             self.settled.notify(job)
 
@@ -392,7 +421,7 @@ class Jobs:
         now_s = self._clock.monotonic_s()
         since_s = self._unknown_since_s.setdefault(job_id, now_s)
         what = f"The service says that it does not know the job {job_id}"
-        if now_s - since_s < PATIENT_FOR_S:
+        if now_s - since_s < UNREADABLE_TIMEOUT_S:
             return ServiceError(
                 f"{what}, which it accepted.", status=404, job_id=job_id
             )
@@ -406,9 +435,9 @@ class Jobs:
             )
         return NotFoundError(
             f"{what}, which it accepted, and has said so for "
-            f"{PATIENT_FOR_S / 60:.0f} minutes. You may still be charged, so its "
-            "price stays held for a day. The job is read again every "
-            f"{SETTLES_LATE_GAP_S / 60:.0f} minutes; job.refresh() reads it now.",
+            f"{UNREADABLE_TIMEOUT_S / 60:.0f} minutes. You may still be charged, so "
+            "its price stays held for a day. The job is read again every "
+            f"{SLOW_SETTLING_INTERVAL_S / 60:.0f} minutes; job.refresh() reads it now.",
             status=404,
             job_id=job_id,
         )
@@ -429,8 +458,3 @@ class Jobs:
             )
         await self._account_history.write(History.forget, job.id)
         job.update(job.state.forgotten())
-
-
-def _check_id(job_id: object) -> None:
-    if not isinstance(job_id, str) or not job_id:
-        raise InputError("job_id", got=job_id, accepted="a job id: media_<uuid>")

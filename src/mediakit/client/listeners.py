@@ -31,7 +31,7 @@ class Listeners(Generic[*Ts]):
         return unsubscribe
 
     def notify(self, *event: *Ts) -> None:
-        """Call every listener; log the exception of each with the listener's name."""
+        """Call every listener; if one raises, log that with its name."""
         for listener in tuple(self._by_key.values()):
             try:
                 listener(*event)

@@ -70,11 +70,11 @@ def output_of(
     job: AsyncJob | JobOutput, medium: MediaName | None, field: str
 ) -> JobOutput:
     """Return the output of a job, for a field that accepts its medium; None for any."""
-    made = job if isinstance(job, JobOutput) else _made(job.state, field)
-    if medium and made.media_type in A_MEDIUM and made.media_type != medium:
-        got = Found(f"the job {made.id}, which made {A_MEDIUM[made.media_type]}")
-        raise InputError(field, got=got, accepted=A_MEDIUM[medium])
-    return made
+    output = job if isinstance(job, JobOutput) else _made(job.state, field)
+    if medium and output.media_type in A_MEDIUM and output.media_type != medium:
+        text = Found(f"the job {output.id}, which made {A_MEDIUM[output.media_type]}")
+        raise InputError(field, got=text, accepted=A_MEDIUM[medium])
+    return output
 
 
 def _made(state: JobState, field: str) -> JobOutput:
@@ -88,12 +88,14 @@ def _made(state: JobState, field: str) -> JobOutput:
         why, accepted = f"which is {record.status}", f"{ENDED}; wait for it first"
     elif output is None or output.file is None:
         why, accepted = "which has no output", WITH_OUTPUT
+    elif state.output_url is None:
+        why, accepted = "whose output is not at an http(s) URL", WITH_OUTPUT
     else:
         file, media_type = output.file, output.media_type
         length_s = None if media_type == "image" else _length_s(state)
         return JobOutput(record.id, file.url, media_type, file.content_type, length_s)
-    got = Found(f"the job {record.id}, {why}")
-    raise InputError(field, got=got, accepted=accepted)
+    text = Found(f"the job {record.id}, {why}")
+    raise InputError(field, got=text, accepted=accepted)
 
 
 def _length_s(state: JobState) -> float | None:
@@ -102,8 +104,8 @@ def _length_s(state: JobState) -> float | None:
         return float(reported)
     # With another clip as input, it may be the added length only.
     made_alone = not any("video" in name and each for name, each in state.body.items())
-    asked = state.body.get("duration")
-    return float(asked) if made_alone and _is_length(asked) else None
+    duration = state.body.get("duration")
+    return float(duration) if made_alone and _is_length(duration) else None
 
 
 def _is_length(value: Any) -> TypeGuard[int | float]:
@@ -127,12 +129,12 @@ class Inputs:
         self, job: AsyncJob | JobOutput, medium: MediaName | None, field: str
     ) -> str:
         """Return the URL of a job's output; of any medium where None is expected."""
-        made = output_of(job, medium, field)
-        self.parents.append(Parent(field, made.id, made.url))
-        info = made.info(medium) if medium else None
+        output = output_of(job, medium, field)
+        self.parents.append(Parent(field, output.id, output.url))
+        info = output.info(medium) if medium else None
         if info is not None:
-            self.infos[made.url] = info
-        return made.url
+            self.infos[output.url] = info
+        return output.url
 
 
 MediaKey = tuple[MediaName, str]
@@ -152,6 +154,21 @@ class RemoteMedia:
         reads = {key: self._read(key) for key in keys}
         # A caller that stops waiting must not cancel the read of the others.
         return {key: await asyncio.shield(read) for key, read in reads.items()}
+
+    async def probe_again(
+        self, keys: Iterable[MediaKey]
+    ) -> dict[MediaKey, MediaInfo | None]:
+        """Read media that may have changed; as they were where that fails."""
+        reads = {key: self._reads.pop(key) for key in keys if self._is_read(key)}
+        infos = await self.probe(keys)
+        for key, read in reads.items():
+            if infos[key] is None:
+                self._reads[key] = read
+                infos[key] = read[0].result()
+        return infos
+
+    def _is_read(self, key: MediaKey) -> bool:
+        return key in self._reads and self._reads[key][0].done()
 
     async def poster(self, url: str, max_px: int) -> bytes | None:
         """Return a small JPEG of a medium behind a URL; None if that fails."""
@@ -193,13 +210,15 @@ class MediaNames:
         if not urls:
             return False
         service = self._account_history.service
-        made = await self._account_history.ask(
+        outputs = await self._account_history.ask(
             History.outputs_at, urls, service=service
         )
         # The title of a job without a prompt needs the names of its own inputs.
-        await self.learn(*(entry for entry in made.values() if not entry.prompt))
-        found = {url: short_subject(entry, self.known) for url, entry in made.items()}
-        self.known |= found | await self._uploaded(urls - made.keys())
+        await self.learn(*(entry for entry in outputs.values() if not entry.prompt))
+        names = {
+            url: short_subject(entry, self.known) for url, entry in outputs.items()
+        }
+        self.known |= names | await self._uploaded(urls - outputs.keys())
         return not urls.isdisjoint(self.known)
 
     async def _uploaded(self, urls: set[str]) -> dict[str, str]:
@@ -210,21 +229,21 @@ class MediaNames:
             uploads.uploads_at, urls, service=service
         )
         home = self._home
-        found = await to_thread.run_sync(
+        files = await to_thread.run_sync(
             lambda: {each.url: _kept_file(home, each.sha256) for each in sent}
         )
-        kept = {url: path for url, path in found.items() if path is not None}
-        self._files |= kept
-        return {url: path.name for url, path in kept.items()}
+        paths = {url: path for url, path in files.items() if path is not None}
+        self._files |= paths
+        return {url: path.name for url, path in paths.items()}
 
     def with_files(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a request with the kept files that were uploaded for it.
 
         The same file is sent as the same URL again, so that the request stays the same.
         """
-        kept = {url: self._files.get(url) for url in urls_in(body)}
+        files = {url: self._files.get(url) for url in urls_in(body)}
         paths = {
-            url: str(file) for url, file in kept.items() if file and file.is_file()
+            url: str(file) for url, file in files.items() if file and file.is_file()
         }
         return {name: named(value, paths) for name, value in body.items()}
 

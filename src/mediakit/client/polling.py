@@ -24,54 +24,56 @@ from mediakit.errors import (
 )
 
 # Without a usual time: often while an image may be ready, then less often.
-BRISK_GAPS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+BRISK_INTERVALS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 # With one: a few early reads show that it runs, then few until its expected end.
-EARLY_GAPS_S = (0.3, 0.7, 1.5)
+EARLY_INTERVALS_S = (0.3, 0.7, 1.5)
 NEAR_SHARE_OF_USUAL = 0.6
-LONGEST_LEAP_S = 15.0
+LONGEST_EARLY_INTERVAL_S = 15.0
 SHARE_OF_ELAPSED = 0.04
-SHORTEST_GAP_S = 0.3
-LONGEST_GAP_S = 5.0
+MIN_INTERVAL_S = 0.3
+MAX_INTERVAL_S = 5.0
 
-PENDING_GAPS_S = (1.0, 2.0, 5.0)
+PENDING_INTERVALS_S = (1.0, 2.0, 5.0)
 # An event never has the charge. The first read waits as long as two reads would take:
 # most charges have settled by then.
-HEARD_GAP_S = PENDING_GAPS_S[0] + PENDING_GAPS_S[1]
-UNAVAILABLE_GAP_S = 30.0
+INTERVAL_AFTER_EVENT_S = PENDING_INTERVALS_S[0] + PENDING_INTERVALS_S[1]
+UNAVAILABLE_INTERVAL_S = 30.0
 # Two reads: a charge that neither can read is not waited for any longer.
-UNREADABLE_FOR_S = UNAVAILABLE_GAP_S
-SETTLES_SOON_FOR_S = 1_800.0
-SETTLES_LATE_GAP_S = 300.0
+UNREADABLE_FOR_S = UNAVAILABLE_INTERVAL_S
+FAST_SETTLING_S = 1_800.0
+SLOW_SETTLING_INTERVAL_S = 300.0
 
-TROUBLE_GAPS_S = (1.0, 2.0, 4.0, 8.0, 15.0)
-PATIENT_FOR_S = 120.0
+BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 15.0)
+UNREADABLE_TIMEOUT_S = 120.0
 JITTER = 0.1
 
 
-def running_gap_s(
+def running_interval_s(
     reads_n: int, *, elapsed_s: float = 0.0, usual_s: float | None = None
 ) -> float:
     """Return the seconds until a job that has not ended is read again."""
     if usual_s is None:
-        return _nth(BRISK_GAPS_S, reads_n)
+        return _nth(BRISK_INTERVALS_S, reads_n)
     left_s = NEAR_SHARE_OF_USUAL * usual_s - elapsed_s
-    if left_s > SHORTEST_GAP_S:
-        return min(_nth((*EARLY_GAPS_S, LONGEST_LEAP_S), reads_n), left_s)
-    return min(max(SHARE_OF_ELAPSED * elapsed_s, SHORTEST_GAP_S), LONGEST_GAP_S)
+    if left_s > MIN_INTERVAL_S:
+        return min(
+            _nth((*EARLY_INTERVALS_S, LONGEST_EARLY_INTERVAL_S), reads_n), left_s
+        )
+    return min(max(SHARE_OF_ELAPSED * elapsed_s, MIN_INTERVAL_S), MAX_INTERVAL_S)
 
 
-def settling_gap_s(
+def settling_interval_s(
     billing: BillingState | None, reads_n: int, *, settling_s: float = 0.0
 ) -> float:
     """Return the seconds until an ended job's charge is read again (spec 2.2)."""
-    if settling_s > SETTLES_SOON_FOR_S:
-        return SETTLES_LATE_GAP_S
+    if settling_s > FAST_SETTLING_S:
+        return SLOW_SETTLING_INTERVAL_S
     if billing is BillingState.UNAVAILABLE:
-        return UNAVAILABLE_GAP_S
-    return _nth(PENDING_GAPS_S, reads_n)
+        return UNAVAILABLE_INTERVAL_S
+    return _nth(PENDING_INTERVALS_S, reads_n)
 
 
-def gap_s(
+def poll_interval_s(
     state: JobState,
     reads_n: int,
     *,
@@ -82,15 +84,16 @@ def gap_s(
     billing = state.record.billing
     # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
-        found = None if billing is None else billing.state
-        if billing is not None and billing.is_unreadable:
-            found = BillingState.UNAVAILABLE
-        return settling_gap_s(found, reads_n, settling_s=settling_s)
-    return running_gap_s(reads_n, elapsed_s=elapsed_s, usual_s=state.usual_runtime_s)
+        billing_state = None if billing is None else billing.state
+        # A state that is not known is read again like one that is pending.
+        return settling_interval_s(billing_state, reads_n, settling_s=settling_s)
+    return running_interval_s(
+        reads_n, elapsed_s=elapsed_s, usual_s=state.usual_runtime_s
+    )
 
 
 def jittered_s(seconds: float, random: Random) -> float:
-    """Lengthen a gap slightly; a shorter one would break spec 2.2."""
+    """Lengthen an interval slightly; a shorter one would break spec 2.2."""
     return seconds * random.uniform(1.0, 1.0 + JITTER)
 
 
@@ -104,21 +107,23 @@ def is_temporary(error: BaseException) -> bool:
     return error.status < 400 or error.status == 429 or error.status >= 500
 
 
-def concerns_all(error: BaseException) -> bool:
+def is_service_wide(error: BaseException) -> bool:
     """Return whether an error concerns the service, and not only one job."""
     if not isinstance(error, AnswerError):
         return False
     return error.status is None or error.status == 429
 
 
-def pause_s(error: BaseException, failures_n: int, random: Random) -> float:
+def retry_delay_s(error: BaseException, failures_n: int, random: Random) -> float:
     """Return the seconds until a retry: what the service asks, or a backoff."""
-    asked_s = error.retry_after_s if isinstance(error, RateLimitError) else None
-    return asked_s or jittered_s(_nth(TROUBLE_GAPS_S, failures_n - 1), random)
+    retry_after_s = error.retry_after_s if isinstance(error, RateLimitError) else None
+    if retry_after_s is None:
+        return jittered_s(_nth(BACKOFF_S, failures_n - 1), random)
+    return max(retry_after_s, BACKOFF_S[0])
 
 
-def _nth(gaps_s: tuple[float, ...], index: int) -> float:
-    return gaps_s[min(index, len(gaps_s) - 1)]
+def _nth(intervals_s: tuple[float, ...], index: int) -> float:
+    return intervals_s[min(index, len(intervals_s) - 1)]
 
 
 # -- the reads of one process ----------------------------------------------------------
@@ -126,7 +131,7 @@ def _nth(gaps_s: tuple[float, ...], index: int) -> float:
 
 READS_PER_S = 20.0
 # Leaves room in each second for reads that the network delays.
-STEADY_SHARE = 0.9
+RATE_HEADROOM = 0.9
 
 
 class ReadLimiter:
@@ -136,25 +141,25 @@ class ReadLimiter:
         self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
     ) -> None:
         self._clock = clock or SystemClock()
-        self.gap_s = 1.0 / (STEADY_SHARE * reads_per_s)
-        self._line = asyncio.Lock()  # wakes those who wait in their order
+        self.interval_s = 1.0 / (RATE_HEADROOM * reads_per_s)
+        self._queue = asyncio.Lock()  # wakes those who wait in their order
         self._free_at_s = 0.0
         self._waiting_n = 0
 
     @property
-    def line_s(self) -> float:
+    def queue_wait_s(self) -> float:
         """Return how long it takes to serve everyone who waits now."""
-        return self._waiting_n * self.gap_s
+        return self._waiting_n * self.interval_s
 
-    async def turn(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
+    async def acquire(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
         """Wait for a turn; return False, without one, once it is not wanted."""
         self._waiting_n += 1
         try:
-            async with self._line:
+            async with self._queue:
                 while is_wanted():
                     now_s = self._clock.monotonic_s()
                     if now_s >= self._free_at_s:
-                        self._free_at_s = now_s + self.gap_s
+                        self._free_at_s = now_s + self.interval_s
                         return True
                     await self._clock.sleep(self._free_at_s - now_s)
                 return False
@@ -168,7 +173,7 @@ def _read_limiter_of(_: IOThread) -> ReadLimiter:
 
 
 def process_read_limiter() -> ReadLimiter:
-    """Return the turns of this process, which all its clients share."""
+    """Return the limiter of this process, which all its clients share."""
     return _read_limiter_of(io_thread())
 
 
@@ -183,7 +188,7 @@ Read = Callable[[AsyncJob], Awaitable[None]]
 
 
 @dataclass(eq=False)
-class Watched:
+class PolledJob:
     """A job and the state of its polling; instants are seconds of the clock."""
 
     job: AsyncJob
@@ -193,10 +198,10 @@ class Watched:
     reads_n: int = 0  # since its status last changed
     failures_n: int = 0  # since the last read that succeeded
     unclear_since_s: float | None = None  # while its status or charge is unreadable
-    rests: bool = False  # not due yet: neither lined up nor read
+    is_sleeping: bool = False  # not due yet: neither lined up nor read
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
-    def was_read(self, now_s: float) -> None:
+    def record_read(self, now_s: float) -> None:
         """Note a successful read."""
         record = self.job.state.record
         is_new = record.status is not self.status
@@ -210,22 +215,22 @@ class Watched:
         elif self.unclear_since_s is None or is_new:
             self.unclear_since_s = now_s
 
-    def lost(self, now_s: float) -> MediakitError | None:
+    def unreadable_error(self, now_s: float) -> MediakitError | None:
         """Return why calls no longer wait for it; None while it is readable."""
-        patient_for_s = UNREADABLE_FOR_S if self.status.terminal else PATIENT_FOR_S
+        timeout_s = UNREADABLE_FOR_S if self.status.terminal else UNREADABLE_TIMEOUT_S
         since_s = self.unclear_since_s
-        is_lost = since_s is not None and now_s - since_s >= patient_for_s
-        if not is_lost:
+        has_timed_out = since_s is not None and now_s - since_s >= timeout_s
+        if not has_timed_out:
             return None
         record = self.job.state.record
-        text = unclear_text(record, SETTLES_LATE_GAP_S)
+        text = unclear_text(record, SLOW_SETTLING_INTERVAL_S)
         return ServiceError(text, status=200, job_id=record.id)
 
-    def gap_s(self, now_s: float) -> float:
+    def interval_s(self, now_s: float) -> float:
         """Return the seconds until it should be read again."""
-        if self.lost(now_s) is not None:
-            return SETTLES_LATE_GAP_S
-        return gap_s(
+        if self.unreadable_error(now_s) is not None:
+            return SLOW_SETTLING_INTERVAL_S
+        return poll_interval_s(
             self.job.state,
             self.reads_n,
             elapsed_s=now_s - self.began_s,
@@ -240,89 +245,91 @@ class Poller:
         self,
         read: Read,
         clock: Clock,
-        turns: ReadLimiter | None = None,
+        limiter: ReadLimiter | None = None,
         random: Random | None = None,
     ) -> None:
         self._read = read
         self._clock = clock
-        self._turns = turns
+        self.limiter = limiter  # None: the one of this process
         self._random = random or Random()
-        self._watched: dict[str, Watched] = {}
+        self._polled: dict[str, PolledJob] = {}
         self._reading_n = 0
-        self._read_ended = asyncio.Event()
+        self._slot_freed = asyncio.Event()
         # The reads of this client since the last usable response, and when they go on.
         self._failures_n = 0
         self._paused_until_s = 0.0
         self._refusal: AnswerError | None = None
 
     def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
-        """Watch a job, unless it is watched already; `at_once`, it is due now."""
+        """Watch a job, unless it is polled already; `at_once`, it is due now."""
         now_s = self._clock.monotonic_s()
         if self._refusal is not None and now_s < self._paused_until_s:
             job.end(self._refusal)
-        if job.id in self._watched:
+        if job.id in self._polled:
             return
         state, age_s = job.state, 0.0
         if state.submitted_at is not None:
             age_s = (self._clock.now() - state.submitted_at).total_seconds()
         status = state.record.status
         ended_s = now_s if status.terminal else None
-        watched = Watched(job, status, now_s - max(0.0, age_s), ended_s)
-        self._begin(watched, 0.0 if at_once else self._gap_s(watched, now_s))
+        polled = PolledJob(job, status, now_s - max(0.0, age_s), ended_s)
+        self._begin(polled, 0.0 if at_once else self._interval_s(polled, now_s))
 
     def stop(self) -> None:
         """End all watching; the jobs continue at the service."""
-        watched, self._watched = self._watched, {}
-        for each in watched.values():
+        polled, self._polled = self._polled, {}
+        for each in polled.values():
             if each.task is not None:
                 each.task.cancel()
 
-    def heard(self, job: AsyncJob) -> None:
+    def on_end_reported(self, job: AsyncJob) -> None:
         """Note that an event or another read has reported the end of a job."""
-        watched = self._watched.get(job.id)
+        polled = self._polled.get(job.id)
         # A job that is lined up or being read is still read.
-        if watched is None or watched.task is None or not watched.rests:
+        if polled is None or polled.task is None or not polled.is_sleeping:
             return
         if job.state.is_over:
-            del self._watched[job.id]
-            watched.task.cancel()
-        elif not watched.status.terminal:
-            watched.task.cancel()
+            del self._polled[job.id]
+            polled.task.cancel()
+        elif not polled.status.terminal:
+            polled.task.cancel()
             now_s = self._clock.monotonic_s()
-            watched.was_read(now_s)
+            polled.record_read(now_s)
             # An event has no billing; another read of the job may have set it.
             has_billing = job.state.record.billing is not None
-            heard_gap_s = jittered_s(HEARD_GAP_S, self._random)
-            gap_s = self._gap_s(watched, now_s) if has_billing else heard_gap_s
-            self._begin(watched, gap_s)
+            event_interval_s = jittered_s(INTERVAL_AFTER_EVENT_S, self._random)
+            interval_s = (
+                self._interval_s(polled, now_s) if has_billing else event_interval_s
+            )
+            self._begin(polled, interval_s)
 
     # -- the task of a job --------------------------------------------------------
 
-    def _begin(self, watched: Watched, first_gap_s: float) -> None:
-        self._watched[watched.job.id] = watched
-        watched.rests = True
-        watched.task = asyncio.create_task(self._watch(watched, first_gap_s))
-        watched.task.add_done_callback(partial(self._end, watched))
+    def _begin(self, polled: PolledJob, first_interval_s: float) -> None:
+        self._polled[polled.job.id] = polled
+        polled.is_sleeping = True
+        polled.task = asyncio.create_task(self._watch(polled, first_interval_s))
+        polled.task.add_done_callback(partial(self._end, polled))
 
-    def _end(self, watched: Watched, task: asyncio.Task[None]) -> None:
-        if watched.task is not task:
+    def _end(self, polled: PolledJob, task: asyncio.Task[None]) -> None:
+        if polled.task is not task:
             return
-        watched.task = None  # else they keep each other until garbage is collected
-        if self._watched.get(watched.job.id) is watched:
-            del self._watched[watched.job.id]
+        polled.task = None  # else they keep each other until garbage is collected
+        if self._polled.get(polled.job.id) is polled:
+            del self._polled[polled.job.id]
 
-    async def _watch(self, watched: Watched, gap_s: float | None) -> None:
-        turns = self._turns or process_read_limiter()
-        while gap_s is not None and not watched.job.state.is_over:
-            watched.rests = True
-            await self._clock.sleep(gap_s)
-            if watched.status.terminal and turns.line_s > 0:
-                await self._clock.sleep(turns.line_s)
-            watched.rests = False
-            is_due = await self._line_up(watched.job, turns)
-            gap_s = await self._read_once(watched) if is_due else None
+    async def _watch(self, polled: PolledJob, interval_s: float | None) -> None:
+        limiter = self.limiter or process_read_limiter()
+        while interval_s is not None and not polled.job.state.is_over:
+            polled.is_sleeping = True
+            await self._clock.sleep(interval_s)
+            if polled.status.terminal and limiter.queue_wait_s > 0:
+                await self._clock.sleep(limiter.queue_wait_s)
+            polled.is_sleeping = False
+            is_due = await self._wait_for_turn(polled.job, limiter)
+            interval_s = await self._read_once(polled) if is_due else None
 
-    async def _line_up(self, job: AsyncJob, turns: ReadLimiter) -> bool:
+    async def _wait_for_turn(self, job: AsyncJob, limiter: ReadLimiter) -> bool:
         """Wait for a turn; return False if another read has settled the job first."""
 
         def is_wanted() -> bool:
@@ -333,9 +340,9 @@ class Poller:
             if pause_s > 0:
                 await self._clock.sleep(pause_s)
             elif not self._may_read:
-                self._read_ended.clear()
-                await self._read_ended.wait()
-            elif await turns.turn(is_wanted):
+                self._slot_freed.clear()
+                await self._slot_freed.wait()
+            elif await limiter.acquire(is_wanted):
                 return True
         return False
 
@@ -346,73 +353,73 @@ class Poller:
         is_paused = self._clock.monotonic_s() < self._paused_until_s
         return self._reading_n < at_once and not is_paused
 
-    async def _read_once(self, watched: Watched) -> float | None:
+    async def _read_once(self, polled: PolledJob) -> float | None:
         """Read a job; return the seconds until its next read, None for no other."""
         self._reading_n += 1
         try:
-            await self._read(watched.job)
-            return self._went_well(watched)
+            await self._read(polled.job)
+            return self._on_success(polled)
         except AnswerError as error:
-            return self._went_wrong(watched, error)
+            return self._on_failure(polled, error)
         except Exception as error:
             # After any error, waiting calls must not wait forever.
-            log.exception("reading the job %s failed", watched.job.id)
-            return self._went_wrong(watched, error)
+            log.exception("reading the job %s failed", polled.job.id)
+            return self._on_failure(polled, error)
         finally:
             self._reading_n -= 1
-            self._read_ended.set()
+            self._slot_freed.set()
 
     # -- the result of a read -------------------------------------------------------
 
-    def _gap_s(self, watched: Watched, now_s: float) -> float:
-        return jittered_s(watched.gap_s(now_s), self._random)
+    def _interval_s(self, polled: PolledJob, now_s: float) -> float:
+        return jittered_s(polled.interval_s(now_s), self._random)
 
-    def _went_well(self, watched: Watched) -> float:
+    def _on_success(self, polled: PolledJob) -> float:
         now_s = self._clock.monotonic_s()
-        watched.was_read(now_s)
+        polled.record_read(now_s)
         if self._failures_n:
             self._failures_n = 0
             self._refusal = None
-            self._tell(None)
-        lost = watched.lost(now_s)
-        if lost is not None:
-            watched.job.end(lost)
-        return self._gap_s(watched, now_s)
+            self._report_trouble(None)
+        error = polled.unreadable_error(now_s)
+        if error is not None:
+            polled.job.end(error)
+        return self._interval_s(polled, now_s)
 
-    def _went_wrong(self, watched: Watched, error: Exception) -> float | None:
+    def _on_failure(self, polled: PolledJob, error: Exception) -> float | None:
         if isinstance(error, NotFoundError):
             # A gateway may have answered so: the job may be found again.
-            watched.job.end(error)
-            return jittered_s(SETTLES_LATE_GAP_S, self._random)
+            polled.job.end(error)
+            return jittered_s(SLOW_SETTLING_INTERVAL_S, self._random)
         if isinstance(error, MediakitError) and not is_temporary(error):
-            watched.job.end(error)
+            polled.job.end(error)
             return None
-        watched.failures_n += 1
-        if not concerns_all(error):
-            wait_s = pause_s(error, watched.failures_n, self._random)
-            watched.job.trouble(trouble_text(error, wait_s))
+        polled.failures_n += 1
+        if not is_service_wide(error):
+            wait_s = retry_delay_s(error, polled.failures_n, self._random)
+            polled.job.trouble(trouble_text(error, wait_s))
             return wait_s
         now_s = self._clock.monotonic_s()
         if now_s >= self._paused_until_s:  # of reads at the same time, the first counts
             self._failures_n += 1
-        wait_s = pause_s(error, self._failures_n, self._random)
+        wait_s = retry_delay_s(error, self._failures_n, self._random)
         self._paused_until_s = max(self._paused_until_s, now_s + wait_s)
-        self._tell(trouble_text(error, wait_s))
-        if wait_s > PATIENT_FOR_S and isinstance(error, AnswerError):
+        self._report_trouble(trouble_text(error, wait_s))
+        if wait_s > UNREADABLE_TIMEOUT_S and isinstance(error, AnswerError):
             # The waiting calls end; watching continues when the service allows it.
             self._refusal = error
-            for each in tuple(self._watched.values()):
+            for each in tuple(self._polled.values()):
                 each.job.end(error)
         return 0.0
 
-    def _tell(self, trouble: str | None) -> None:
-        for watched in tuple(self._watched.values()):
-            watched.job.trouble(trouble)
+    def _report_trouble(self, trouble: str | None) -> None:
+        for polled in tuple(self._polled.values()):
+            polled.job.trouble(trouble)
 
 
 def trouble_text(error: Exception, wait_s: float) -> str:
     """Return a sentence with the error and the time of the next attempt."""
-    said = str(error) if isinstance(error, MediakitError) else type(error).__name__
-    end = "" if said.endswith("?") else "."
+    reason = str(error) if isinstance(error, MediakitError) else type(error).__name__
+    end = "" if reason.endswith("?") else "."
     then = "" if isinstance(error, RateLimitError) else "; the job continues"
-    return f"{said.rstrip('.')}{end} Retrying in {wait_s:,.0f} s{then}."
+    return f"{reason.rstrip('.')}{end} Retrying in {wait_s:,.0f} s{then}."

@@ -132,13 +132,13 @@ class Posters:
         now_s = self._clock.monotonic_s()
         if now_s - self._failed_s.get(job_id, -AGAIN_AFTER_S) < AGAIN_AFTER_S:
             return None
-        made = await self._media.poster(url, POSTER_MAX_PX)
-        if made is None:
+        poster = await self._media.poster(url, POSTER_MAX_PX)
+        if poster is None:
             self._failed_s[job_id] = now_s
             return None
         self._failed_s.pop(job_id, None)
-        await to_thread.run_sync(self._cache.keep, job_id, POSTER, made)
-        return made
+        await to_thread.run_sync(self._cache.keep, job_id, POSTER, poster)
+        return poster
 
 
 def _scaled(picture: bytes, max_px: int) -> bytes | None:

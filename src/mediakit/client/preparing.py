@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from mimetypes import guess_type
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from anyio import to_thread
@@ -33,8 +34,22 @@ from mediakit.media import (
 )
 from mediakit.media.bodies import texts_in
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.rules import Problem
-from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
+from mediakit.rules import Found, Problem
+from mediakit.schema import (
+    FieldSpec,
+    InputFacts,
+    MediaRequest,
+    canonical_json,
+    stripped,
+)
+from mediakit.table_columns import (
+    as_list,
+    is_column,
+    is_listing,
+    present,
+    whole_as_integer,
+    with_whole_numbers,
+)
 
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
@@ -42,6 +57,13 @@ LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
 IN_JSON = (
     "what JSON can hold (whole text, finite numbers, booleans, lists, mappings), a "
     "completed job, or the URL that client.upload(path) returns"
+)
+PLAIN = (str, Path, int, float, list, tuple, set, Mapping, NoneType)
+"""Values that a field refuses in the words of its type."""
+MEDIA = (
+    "a path, an http(s) URL, bytes, a file that is open for reading bytes, a Pillow "
+    "picture, an array or a tensor of a picture, a figure of matplotlib or a completed "
+    "job"
 )
 UPLOADED = (
     "a URL, such as client.upload(path) returns: this function has no media field of "
@@ -76,7 +98,10 @@ def _full_name(
 def plain_fields(
     function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
 ) -> dict[str, object]:
-    """Return fields as a body holds them; media as paths of files or as URLs."""
+    """Return fields as a body holds them; media as paths of files or as URLs.
+
+    White space around a prompt is not part of it.
+    """
     inputs = inputs or Inputs()
     known = function.of(fields).fields
     return {
@@ -88,11 +113,14 @@ def plain_fields(
 def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) -> object:
     if spec is None and (job := job_of(value)) is not None:
         return inputs.take(job, None, label)
+    value = _listed(value)
     spec = None if spec is None else spec.option(value)
     medium = None if spec is None else _medium(spec)
     place = None if medium is None else inputs.place(value, medium, label)
     if place is not None:
         return str(place)
+    if spec is not None and spec.media_kind and not isinstance(value, PLAIN):
+        raise InputError(label, got=Found(f"a {type(value).__name__}"), accepted=MEDIA)
     if isinstance(value, list | tuple):
         item = None if spec is None else spec.item
         return [_plain(v, item, f"{label}[{n}]", inputs) for n, v in enumerate(value)]
@@ -103,9 +131,25 @@ def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) ->
             name: _plain(each, inner.get(name), f"{label}.{name}", inputs)
             for name, each in value.items()
         }
+    if isinstance(value, str) and spec is not None:
+        return stripped(spec, value)
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        return value.tolist()
+        # A table makes floats of whole numbers where one of a column is missing.
+        is_float = spec is None or spec.kind == "number"
+        return value.tolist() if is_float else whole_as_integer(value.tolist())
     return str(value) if isinstance(value, Path) else value
+
+
+def _listed(value: object) -> object:
+    """Return a column of a table, or what else is a list, as a plain list.
+
+    The order of a set is not known, and an array may be a picture.
+    """
+    is_flat = is_listing(value) and getattr(value, "ndim", 1) == 1
+    if not is_flat or isinstance(value, list | tuple | set | frozenset):
+        return value
+    values = as_list(value)
+    return with_whole_numbers(values) if is_column(value) else values
 
 
 def _medium(spec: FieldSpec) -> MediaName | None:
@@ -118,7 +162,10 @@ def plain_body(
     function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
 ) -> dict[str, object]:
     """Return the body of a request, unchecked; local files still as paths."""
-    fields = full_names(function, fields)
+    fields = {
+        name: None if _is_missing(value) else value
+        for name, value in full_names(function, fields).items()
+    }
     known = function.of(fields).fields
     given = {
         name: value
@@ -126,6 +173,25 @@ def plain_body(
         if value is not None or _takes_null(known.get(name))
     }
     return plain_fields(function, given, inputs)
+
+
+def _is_missing(value: object) -> bool:
+    """Tell whether a table counts it as missing.
+
+    A NaN of Python is no such value: a calculation made it, and it is rejected.
+    """
+    return present(value) is None and type(value) is not float
+
+
+def stripped_body(function: Function, body: bytes) -> bytes:
+    """Return a sent body, without white space around its prompts.
+
+    Earlier versions sent it.
+    """
+    fields = json.loads(body)
+    url = {n: fields.pop(n) for n in ("webhook_url",) if n in fields}
+    whole = function.canonical_body(plain_body(function, fields)) | url
+    return canonical_json(whole)
 
 
 def _takes_null(spec: FieldSpec | None) -> bool:
@@ -230,7 +296,11 @@ def validate(
     inputs = Inputs()
     body = plain_body(function, fields, inputs)
     properties = plain_fields(function, _properties(extra), inputs)
-    infos, problems = _probed(function, body)
+    lengths = known_lengths(seconds)
+    # A price by a length that the user gives needs no file.
+    infos, problems = _probed(function, body, lengths if price_only else {})
+    if problems and price_only:
+        raise InputError.of(problems, spec=function.spec)
     checked, _ = body_with_placeholders(function, body)
     read, wrong = function.read(checked)
     request = ValidatedRequest(
@@ -238,7 +308,7 @@ def validate(
         body,
         {**infos, **inputs.infos},
         read,
-        known_lengths(seconds),
+        lengths,
         properties,
         webhook_url,
         price_only,
@@ -286,7 +356,9 @@ def _beside_the_fields(
 ) -> Iterator[Problem]:
     """Yield the problems of properties that the declaration does not check."""
     for name, value in {**body, **extra}.items():
-        if name in function.fields:
+        if name in extra and not _is_json(name):
+            yield Problem("extra", Found(f"the name {name!a}"), "names in whole text")
+        elif name in function.fields:
             if name in extra:
                 accepted = f"{name}=... outside of extra, where it is priced"
                 yield Problem(f"extra[{name!r}]", value, accepted)
@@ -314,9 +386,12 @@ def _is_json(value: object) -> bool:
 
 
 def _probed(
-    function: Function, body: Mapping[str, object]
+    function: Function, body: Mapping[str, object], lengths: Mapping[str, object]
 ) -> tuple[dict[str, MediaInfo], list[Problem]]:
-    """Read the local files; a file with video and audio counts as video."""
+    """Read the local files; a file with video and audio counts as video.
+
+    A file of a given length is not missed.
+    """
     infos: dict[str, MediaInfo] = {}
     problems: list[Problem] = []
     for item in function.media(body):
@@ -327,7 +402,8 @@ def _probed(
         try:
             info = probe_named(item)
         except InputError as error:
-            problems.append(Problem(error.field, error.got, error.accepted))
+            if item.value not in lengths:
+                problems.append(Problem(error.field, error.got, error.accepted))
         else:
             infos[item.value] = known if known and known.kind == "video" else info
     return infos, problems
@@ -344,23 +420,33 @@ class Preparer:
         self._uploads = uploads
 
     async def validated(
-        self, function: str, fields: Mapping[str, object], **options: Any
+        self,
+        function: str,
+        fields: Mapping[str, object],
+        *,
+        is_sent: bool = False,
+        **options: Any,
     ) -> ValidatedRequest:
         """Check and price a request; see `validate`.
 
-        The lengths of media behind URLs are read where the price needs them.
+        The lengths of media behind URLs are read where the price needs them, and read
+        again for a request that is sent.
         """
         found = self._catalog.function(function)
         check = partial(validate, found, fields, **options)
         # Only media take time to read.
         request = await to_thread.run_sync(check) if found.may_name_media else check()
-        return await self._measured(request)
+        return await self._measured(request, is_sent=is_sent)
 
-    async def _measured(self, request: ValidatedRequest) -> ValidatedRequest:
+    async def _measured(
+        self, request: ValidatedRequest, *, is_sent: bool
+    ) -> ValidatedRequest:
         wanted = [(item.kind, item.value) for item in request.lengths_wanted]
         if not wanted:
             return request
-        found = await self._remote_media.probe(wanted)
+        remote = self._remote_media
+        probe = remote.probe_again if is_sent else remote.probe
+        found = await probe(wanted)
         measured = {url: info for (_, url), info in found.items() if info}
         request = replace(request, infos={**request.infos, **measured})
         request.refuse()
@@ -381,7 +467,7 @@ class Preparer:
             sent[value] = UploadedFile(name_of_file(sha256), sha256)
         return replace(request, sent=sent)
 
-    async def repriced(self, submission: Submission) -> Submission:
+    async def repriced(self, submission: Submission, *, is_sent: bool) -> Submission:
         """Return a submission at its current price, which holds another take of it.
 
         Rates may have risen since. If a length that the price depends on is no longer
@@ -396,9 +482,8 @@ class Preparer:
             known = {n: v for n, v in body.items() if n in function.fields}
             fields = body if function.is_open else known
             extra = {n: v for n, v in body.items() if n not in fields}
-            request = await self._measured(
-                validate(function, fields, extra=extra, price_only=True)
-            )
+            request = validate(function, fields, extra=extra, price_only=True)
+            request = await self._measured(request, is_sent=is_sent)
             again = priced_at(submission, request.estimate)
         except InputError:
             return submission

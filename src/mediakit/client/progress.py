@@ -36,7 +36,7 @@ Listener = Callable[[Transfer], None]
 Tell = Callable[[int, int | None], None]
 
 
-class Progress:
+class TransferProgress:
     """Notifies its listeners of every transferred block, on the I/O thread."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class DelayMessages:
 
     def __init__(
         self,
-        progress: Progress,
+        progress: TransferProgress,
         asked_to_wait_s: Callable[[], float],
         blocked_text: Callable[[], str],
     ) -> None:
@@ -91,9 +91,9 @@ class DelayMessages:
     def submit_text(self) -> str:
         """Say why a submission has no response."""
         asked_s = self._asked_to_wait_s()
-        text = "The service has not accepted the request yet; still trying."
+        text = "The service does not answer yet; still trying."
         if asked_s > 0:
-            text = f"The service asks to wait; trying again in {ceil(asked_s)} s."
+            text = f"The service is busy; trying again in {ceil(asked_s)} s."
         return self._blocked_text() or text
 
     def files_text(self) -> str:

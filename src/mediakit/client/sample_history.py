@@ -116,10 +116,10 @@ class SeededPast:
         return self.text
 
 
-async def seed_past(components: Components, asked: Mapping[str, int]) -> SeededPast:
+async def seed_past(components: Components, numbers: Mapping[str, int]) -> SeededPast:
     """Generate sample jobs in a sandbox and write them to the history."""
-    _check(components.backend, asked)
-    content = canonical_json({**asked, "requests": True})
+    _check(components.backend, numbers)
+    content = canonical_json({**numbers, "requests": True})
     transport, catalog = components.transport, components.backend.catalog
 
     # A retry is safe: the same jobs are generated only once.
@@ -128,13 +128,13 @@ async def seed_past(components: Components, asked: Mapping[str, int]) -> SeededP
     if answer.status not in (200, 201):
         raise error_of(answer, "the sample history", components.clock)
 
-    said = await to_thread.run_sync(parse, PastAnswer, answer)
-    past = said.requests
+    body = await to_thread.run_sync(parse, PastAnswer, answer)
+    past = body.requests
 
     def write() -> int:
-        found = entries_of(past, transport.service, catalog)
-        judged = dict(judgements_of(past))
-        return importing.import_entries(components.store, found, judged)
+        entries = entries_of(past, transport.service, catalog)
+        judgements = dict(judgements_of(past))
+        return importing.import_entries(components.store, entries, judgements)
 
     added = await to_thread.run_sync(write)
     return SeededPast(
@@ -143,19 +143,19 @@ async def seed_past(components: Components, asked: Mapping[str, int]) -> SeededP
         charge_micro_usd=sum(job.charge_micro_usd for job in past),
         first_day=past[0].created_at.date(),
         last_day=max(job.settled_at for job in past).date(),
-        added_to_sandbox=said.added,
+        added_to_sandbox=body.added,
         added_to_history=added,
     )
 
 
-def _check(backend: Backend, asked: Mapping[str, int]) -> None:
+def _check(backend: Backend, numbers: Mapping[str, int]) -> None:
     """Reject a service that is not a sandbox, and numbers that a sandbox rejects."""
     if not backend.is_sandbox:
         accepted = "connected to a sandbox on this machine"
-        got = Found(f"one connected to {backend.service.label}")
-        raise InputError("client", got=got, accepted=accepted)
+        text = Found(f"one connected to {backend.service.label}")
+        raise InputError("client", got=text, accepted=accepted)
     for name, (least, most) in LIMITS.items():
-        value = asked[name]
+        value = numbers[name]
         if type(value) is not int or not least <= value <= most:
             accepted = f"a whole number from {least} to {most:,}"
             raise InputError(name, got=value, accepted=accepted)
@@ -248,7 +248,9 @@ def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:
 
 def _pleases(job: PastJob) -> float:
     """Return the mean rating of jobs like this one, so that there is a pattern."""
-    tastes = (Random(f"taste for {what}") for what in (_prompt(job), job.function))
+    tastes = (
+        Random(f"taste for {subject}") for subject in (_prompt(job), job.function)
+    )
     liked = sum(taste.uniform(-TASTE, TASTE) for taste in tastes)
     resolution = str(job.body.get("resolution")).lower()
     return MEAN_RATING + liked + RESOLUTIONS.get(resolution, 0.0)

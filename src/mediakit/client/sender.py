@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from mediakit.api_models import Job
-from mediakit.client.account_history import AccountHistory
+import anyio
+
+from mediakit.api_models import JobRecord
+from mediakit.client.account_history import CANCELLED, AccountHistory
 from mediakit.client.answers import (
     NOT_CHARGED,
-    Answer,
+    HttpResponse,
     NoAnswerError,
     rejection,
     retry_after_s,
 )
-from mediakit.client.http import ServiceClient, UnusableProxyError
+from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency_keys import next_attempt, was_rejected
 from mediakit.client.io_thread import ClosedError
 from mediakit.client.retries import (
@@ -33,12 +37,16 @@ from mediakit.client.submit_answers import (
 )
 from mediakit.client.submit_slots import SubmitSlots
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, MediakitError, ServiceError
+from mediakit.errors import (
+    AnswerError,
+    MediakitError,
+    ServiceError,
+)
 from mediakit.history import Entry, History, Submission
 from mediakit.money import format_usd
+from mediakit.web_environment import UnusableCertificatesError, UnusableProxyError
 
 SUBMIT_RETRY_FOR_S = 60.0
-NOT_SENT_CODE = "unsent"
 
 # Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
@@ -67,7 +75,7 @@ class Sender:
 
     async def send(
         self, submission: Submission, *, sent_before: bool, claim: Claim
-    ) -> tuple[Entry, Job]:
+    ) -> tuple[Entry, JobRecord]:
         """Send a submission until its job is known.
 
         Without a response that decides, the same key and bytes are sent again. While
@@ -79,7 +87,8 @@ class Sender:
         rejections = Rejections()
         while True:
             try:
-                answer = await self._post(submission)
+                async with self._slot(submission, in_doubt=in_doubt):
+                    answer = await self._post(submission)
                 job = job_unless_lost(answer, in_doubt=in_doubt)
             except NoAnswerError as error:
                 in_doubt = in_doubt or error.sent
@@ -89,9 +98,14 @@ class Sender:
                         error, submission, window, in_doubt=in_doubt
                     )
                     raise await self._given_up(submission, found) from error
-                await self._clock.sleep(pause_s)
+                async with self._refused_if_cancelled(submission, in_doubt=in_doubt):
+                    await self._clock.sleep(pause_s)
                 continue
-            except (ClosedError, UnusableProxyError) as error:
+            except (
+                ClosedError,
+                UnusableProxyError,
+                UnusableCertificatesError,
+            ) as error:
                 if in_doubt:
                     lost = NoAnswerError("the client cannot send it again", sent=True)
                     found = self._unanswered(lost, submission, window, in_doubt=True)
@@ -103,34 +117,65 @@ class Sender:
                 return entry, job
             reason = temporary_rejection(answer, job)
             pause_s = None
-            if reason is not None:
+            is_charged = job is not None and job.settled_charge_micro_usd
+            if reason is not None and not is_charged:
                 pause_s = rejections.pause_s(reason, retry_after_s(answer) or 0.0)
             if pause_s is None:
                 raise await self._refused(submission, answer, job, in_doubt=in_doubt)
-            await self._clock.sleep(pause_s)
+            async with self._refused_if_cancelled(
+                submission, in_doubt=in_doubt or job is not None
+            ):
+                await self._clock.sleep(pause_s)
             if job is not None:
                 # The key cannot be reused: its job has failed for good (spec 7.2).
                 again = next_attempt(submission, self._transport.service)
-                submission, is_new = await claim(again)
+                try:
+                    submission, is_new = await claim(again)
+                except MediakitError as error:
+                    raise rejection(answer, job, self._clock) from error
                 in_doubt = not is_new
             window = RetryWindow(self._clock, self._retry_for_s)
 
-    async def _post(self, submission: Submission) -> Answer:
-        async with self._slots.slot():
-            answer = await self._transport.exchange(
-                "POST",
-                f"/v1/media/{submission.function}",
-                content=submission.body,
-                headers={"Idempotency-Key": submission.key},
-            )
-            if answer.status == 429:
-                asked_s = retry_after_s(answer) or FIRST_PAUSE_S
-                self._slots.rejected(asked_s if asked_s <= ASKED_FOR_S else 0.0)
-            elif answer.status == 200:
-                self._slots.accepted()
-            return answer
+    @asynccontextmanager
+    async def _slot(
+        self, submission: Submission, *, in_doubt: bool
+    ) -> AsyncIterator[None]:
+        """Wait for a free slot and hold it."""
+        async with AsyncExitStack() as stack:
+            async with self._refused_if_cancelled(submission, in_doubt=in_doubt):
+                await stack.enter_async_context(self._slots.slot())
+            yield
 
-    async def _record(self, submission: Submission, job: Job | None) -> Entry | None:
+    @asynccontextmanager
+    async def _refused_if_cancelled(
+        self, submission: Submission, *, in_doubt: bool
+    ) -> AsyncIterator[None]:
+        """If the wait inside is cancelled and nothing was sent, record that."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not in_doubt:
+                with anyio.CancelScope(shield=True):
+                    await self._account_history.record_unsent(submission.key, CANCELLED)
+            raise
+
+    async def _post(self, submission: Submission) -> HttpResponse:
+        answer = await self._transport.exchange(
+            "POST",
+            f"/v1/media/{submission.function}",
+            content=submission.body,
+            headers={"Idempotency-Key": submission.key},
+        )
+        if answer.status == 429:
+            asked_s = retry_after_s(answer) or FIRST_PAUSE_S
+            self._slots.rejected(asked_s if asked_s <= ASKED_FOR_S else 0.0)
+        elif answer.status == 200:
+            self._slots.accepted()
+        return answer
+
+    async def _record(
+        self, submission: Submission, job: JobRecord | None
+    ) -> Entry | None:
         if job is None:
             return None
         try:
@@ -184,19 +229,14 @@ class Sender:
         Nothing is then held for it, nor sent at the next start.
         """
         if error.sent is False:
-            await self._account_history.write(
-                History.record_refusal,
-                submission.key,
-                code=NOT_SENT_CODE,
-                message=error.message,
-            )
+            await self._account_history.record_unsent(submission.key, error.message)
         return error
 
     async def _refused(
         self,
         submission: Submission,
-        answer: Answer,
-        job: Job | None,
+        answer: HttpResponse,
+        job: JobRecord | None,
         *,
         in_doubt: bool,
     ) -> MediakitError:
@@ -207,11 +247,11 @@ class Sender:
                 History.record_refusal,
                 submission.key,
                 code=str(answer.status),
-                message=answer.message or NOT_CHARGED,
+                message=answer.reason or NOT_CHARGED,
             )
         return refusal(answer, submission, self._clock, in_doubt=in_doubt)
 
 
-def _is_taken(answer: Answer, entry: Entry) -> bool:
+def _is_taken(answer: HttpResponse, entry: Entry) -> bool:
     """Return whether a job was accepted or ran, and not rejected on submission."""
     return is_success(answer) and not was_rejected(entry)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -13,9 +14,20 @@ from mediakit.catalog import Catalog
 from mediakit.client.blocking import ProcessBound
 from mediakit.errors import InputError
 from mediakit.forks import cached_property
+from mediakit.history import History
 from mediakit.rules import Found
+from mediakit.web_urls import (
+    is_loopback,
+    is_on_this_machine,
+    loopback_spellings,
+    parts_of,
+    plain_host,
+    with_host,
+)
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+QUOTES = ("'", '"', "`")
+# What mediakit adds to a base URL itself.
+OWN_PATHS = ("/v1/media", "/v1")
 
 
 def normal_url(url: str) -> str:
@@ -28,8 +40,13 @@ def normal_url(url: str) -> str:
         parts = urlsplit(url.strip())
         if parts.username is not None or parts.password is not None:
             got = Found("a URL with a user name or password")
+        elif parts.query or parts.fragment:
+            # It may hold a key.
+            got = Found("a URL with a query or a fragment")
         elif parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return str(httpx.URL(parts.geturl())).rstrip("/")
+            plain = str(httpx.URL(parts.geturl())).rstrip("/")
+            host = parts_of(plain).hostname or ""
+            return with_host(plain, plain_host(host)) if is_loopback(host) else plain
     except (ValueError, httpx.InvalidURL):
         if "@" in url:
             got = Found("a URL with a user name or password")
@@ -39,13 +56,21 @@ def normal_url(url: str) -> str:
     raise InputError(
         "base_url",
         got=got,
-        accepted="an http(s) URL such as https://api.example.com, without a user name "
-        "or password; pass the API key as api_key=, or set MEDIAKIT_API_KEY",
+        accepted="an http(s) URL such as https://api.example.com, without a user name, "
+        "password, query or fragment; pass the API key as api_key=, or set "
+        "MEDIAKIT_API_KEY",
     )
 
 
 def checked_key(api_key: str) -> str:
     """Reject a key that no HTTP header can hold, such as one with a line end."""
+    if api_key[:1] in QUOTES or api_key[-1:] in QUOTES:
+        raise InputError(
+            "api_key",
+            got=Found("a key in quotes"),
+            accepted="the key alone, without quotes; check MEDIAKIT_API_KEY or "
+            "api_key=",
+        )
     if re.fullmatch(r"[!-~]+", api_key):
         return api_key
     raise InputError(
@@ -65,24 +90,50 @@ class Service(ProcessBound):
         api_key: The organization's key; never shown.
         identity: A name that stays the same when the URL changes; the URL by default.
         label: Its name in messages.
+        also: Further identities of its jobs in the history.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     identity: str = ""
     label: str = ""
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checked_key(self.api_key)
         base_url = normal_url(self.base_url)
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "identity", self.identity or base_url)
-        object.__setattr__(self, "label", self.label or urlsplit(base_url).netloc)
+        object.__setattr__(self, "label", self.label or parts_of(base_url).netloc)
+
+    def known_to(self, history: History) -> Service:
+        """Return the service with the identity that its jobs in a history have.
+
+        The loopback names are one host: a service on it is the same by any of them.
+        """
+        names = loopback_spellings(self.base_url)
+        if self.identity != self.base_url or len(names) == 1:
+            return self
+        known = history.services(names)
+        identity = self.base_url if self.base_url in known else (known or names)[0]
+        also = tuple(name for name in known if name != identity)
+        return replace(self, identity=identity, also=also)
+
+    @property
+    def base_url_hint(self) -> str:
+        """Return a sentence on what may be wrong with the base URL."""
+        for path in OWN_PATHS:
+            if self.base_url.endswith(path):
+                base_url = self.base_url.removesuffix(path)
+                return f"Is the base URL {base_url}, without {path}?"
+        return (
+            f"Check the base URL, {self.base_url}: is a path prefix missing or wrong?"
+        )
 
     @property
     def on_this_machine(self) -> bool:
         """Return whether it is reached over loopback, without a proxy."""
-        return urlsplit(self.base_url).hostname in LOOPBACK
+        return is_on_this_machine(self.base_url)
 
     @cached_property
     def account(self) -> str:
@@ -97,3 +148,5 @@ class Backend:
     service: Service
     catalog: Catalog
     is_sandbox: bool = False
+    reports: Mapping[str, str] = field(default_factory=dict)
+    """What its reports call the charge, by `charge` or `charge_usd`."""

@@ -21,6 +21,7 @@ from mediakit.client.service import Service
 from mediakit.estimates import EstimateKind, metered_hold
 from mediakit.history import Entry, Submission, Upload
 from mediakit.history.entry import rebuilt_key
+from mediakit.history.titles import NO_NAMES
 from mediakit.media.bodies import urls_in
 from mediakit.safe_text import shown_url
 from mediakit.schema import canonical_json
@@ -75,6 +76,9 @@ class Sidecar(Record):
     size_bytes: SizeBytes | None = None
     sha256: Sha256 | None = None
     saved_at: UTCInstant | None = None
+    delivered_size_bytes: SizeBytes | None = None
+    """Where a recipe was added: the length as the service delivered the file."""
+    delivered_sha256: Sha256 | None = None
 
     @property
     def text(self) -> bytes:
@@ -94,17 +98,38 @@ class Sidecar(Record):
         its_key = key_of(draw_key, self.take or 1, self.attempt or 1)
         return content if its_key == self.key else None
 
-    def submission(self, service: Service, kinds: Mapping[str, str]) -> Submission:
-        """Return the submission of the job, as far as it is known."""
+    def _asked_key(self, service: Service, names: Mapping[str, str]) -> str | None:
+        """Return the key of the request by these names; None if the file has another.
+
+        Anybody may have written the file, so a key is made again and not believed.
+        """
+        if self.body is None or self.function is None or self.asked_key is None:
+            return None
+        try:
+            content = canonical_json(named(self.body, names))
+        except ValueError:
+            return None
+        if draw_key_of(self.service, self.function, content) != self.asked_key:
+            return None
+        return draw_key_of(service.identity, self.function, content)
+
+    def submission(
+        self,
+        service: Service,
+        kinds: Mapping[str, str],
+        names: Mapping[str, str] = NO_NAMES,
+    ) -> Submission:
+        """Return the submission of the job, as far as it is known.
+
+        `names` are those of the jobs and files in its body, by their URLs.
+        """
         function, content = self.function or UNKNOWN, self.content
         take, attempt = self.take or 1, self.attempt or 1
         key = draw_key = asked_key = rebuilt_key(self.job_id)
         if content is not None:
             draw_key = asked_key = draw_key_of(service.identity, function, content)
             key = key_of(draw_key, take, attempt)
-        # Only the digest is in the file, and the service is a part of it.
-        if self.asked_key and self.service == service.identity:
-            asked_key = self.asked_key
+        asked_key = self._asked_key(service, names) or asked_key
         low, high = self.estimate_low_micro_usd, self.estimate_high_micro_usd
         is_metered = self.estimate_kind is EstimateKind.NOMINAL and high is not None
         hold = metered_hold(high or 0) if is_metered else high

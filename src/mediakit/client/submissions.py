@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import Counter
 from collections.abc import Iterator
@@ -18,14 +19,15 @@ from mediakit.client.budgets import ANYONE, Admission, Caller
 from mediakit.client.idempotency_keys import (
     draw_of,
     is_known,
-    next_attempt,
     submission_of,
     take_of,
     was_rejected,
 )
+from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.preparing import Preparer, ValidatedRequest
+from mediakit.client.preparing import Preparer, ValidatedRequest, stripped_body
 from mediakit.client.sender import Sender
+from mediakit.client.service import Service
 from mediakit.client.submit_answers import KEY_BOUND, may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -36,9 +38,11 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
-from mediakit.history import Entry, EntryState, History, Submission
+from mediakit.estimates import Estimate, refuse_dearer
+from mediakit.history import Entry, EntryState, History, Submission, lineage
 from mediakit.history.entry import AT_WORK
 from mediakit.history.store import JOB_OF_ANOTHER
+from mediakit.plain_numbers import whole
 
 log = logging.getLogger("mediakit.client")
 
@@ -57,11 +61,18 @@ _SENDING: Counter[tuple[str, str]] = Counter()
 class _Claims(ExitStack):
     """The claims of one call; their keys count as being sent until it ends."""
 
-    def __init__(self, place: str, admission: Admission, caller: Caller) -> None:
+    def __init__(
+        self,
+        place: str,
+        admission: Admission,
+        caller: Caller,
+        price: Estimate | None,
+    ) -> None:
         super().__init__()
         self._place = place
         self._admission = admission
         self._caller = caller
+        self._price = price
 
     def _begin(self, key: str) -> None:
         _SENDING[self._place, key] += 1
@@ -73,7 +84,11 @@ class _Claims(ExitStack):
             del _SENDING[self._place, key]
 
     async def claim(self, submission: Submission) -> tuple[Entry, bool]:
-        """Record a submission; returns its entry, and whether it is new."""
+        """Record a submission; returns its entry, and whether it is new.
+
+        One that costs more than the price that was shown is not recorded.
+        """
+        refuse_dearer(estimate_of(submission), self._price)
         # Others may read it as soon as it is committed, before this task continues.
         self._begin(submission.key)
         return await self._admission.claim(submission, self._caller)
@@ -90,7 +105,11 @@ class _Claims(ExitStack):
 
 
 class Submissions:
-    """Turns validated requests into jobs, each submitted once."""
+    """Turns validated requests into jobs, each submitted once.
+
+    `price` is the price that was shown for what is submitted, the most that is paid;
+    None for any.
+    """
 
     def __init__(
         self,
@@ -111,12 +130,18 @@ class Submissions:
         self._clock = clock
         self._project = project
         self._submitted: set[str] = set()
+        self._padded: dict[str, list[Entry]] = {}  # by path; none are added now
         self._place = account_history.history.place
 
-    def of(self, request: ValidatedRequest, sweep: str | None = None) -> Submission:
+    def of(
+        self,
+        request: ValidatedRequest,
+        sweep: str | None = None,
+        service: Service | None = None,
+    ) -> Submission:
         """Return the submission of a request, as its first take and attempt."""
         return submission_of(
-            self._service,
+            service or self._service,
             request.function,
             request.canonical_body,
             request.estimate,
@@ -132,6 +157,7 @@ class Submissions:
         request: ValidatedRequest,
         take: Take,
         caller: Caller = ANYONE,
+        price: Estimate | None = None,
     ) -> AsyncJob:
         """Return the existing job of a request, or submit the request."""
         first = self.of(request, caller.sweep)
@@ -140,9 +166,12 @@ class Submissions:
             entry = await self._unanswered(draw)
         else:
             entry = await self._newest(draw, take)
+            if entry is None:
+                entry = await self._of_other_name(request, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
-            return await self._owned(entry, entry.job_id)
-        with self._claims(replace(caller, parents=request.parents)) as claims:
+            return await self.job_of(entry, entry.job_id)
+        caller = replace(caller, parents=request.parents)
+        with self._claims(caller, price) as claims:
             entry, fresh = await self._claim(claims, first, take, entry)
             return await self._send(claims, entry, sent_before=not fresh)
 
@@ -158,9 +187,50 @@ class Submissions:
             entry = await self._newest(draw, take)
             if entry is not None and _has_job(entry):
                 return entry
+        return await self._of_other_name(request, 1)
+
+    async def _of_other_name(
+        self, request: ValidatedRequest, take: int
+    ) -> Entry | None:
+        """Return the job of a request under another name of the service, if any."""
+        for identity in self._service.also:
+            service = replace(self._service, identity=identity)
+            draw = draw_of(self.of(request, service=service))
+            entry = await self._newest(draw, take)
+            if entry is not None and _has_job(entry):
+                return entry
+        return await self._with_outer_space(request, take)
+
+    async def _with_outer_space(
+        self, request: ValidatedRequest, take: int
+    ) -> Entry | None:
+        """Return the job of a request that was sent with space around its prompt."""
+        function = request.function
+        if function.path not in self._padded:
+            self._padded[function.path] = await self._account_history.ask(
+                lineage.padded_draws,
+                service=self._service.identity,
+                function=function.path,
+            )
+        body = self.of(request).body
+        for entry in self._padded[function.path]:
+            is_same = entry.take == take and stripped_body(function, entry.body) == body
+            if is_same and _has_job(entry):
+                return entry
         return None
 
-    async def attempt_again(self, job_id: str, caller: Caller = ANYONE) -> AsyncJob:
+    async def unused_take(self, request: ValidatedRequest) -> Take:
+        """Return the take that a request is submitted as while it has no usable job."""
+        draw = draw_of(self.of(request))
+        last_take = await self._account_history.ask(History.last_take, **draw)
+        return "next" if last_take else 1
+
+    async def attempt_again(
+        self,
+        job_id: str,
+        caller: Caller = ANYONE,
+        price: Estimate | None = None,
+    ) -> AsyncJob:
         """Submit a failed job's request again, under a fresh key (spec 4.3).
 
         Returns a later attempt that has not failed, so that two calls do not pay
@@ -175,35 +245,49 @@ class Submissions:
             )
         draw = draw_of(take_of(failed, self._service, take=failed.take))
         last = await self._newest(draw, failed.take) or failed
-        with self._claims(caller) as claims:
+        with self._claims(caller, price) as claims:
             fresh = False
-            if last.status is JobStatus.FAILED:
-                attempt = next_attempt(last, self._service)
+            is_failed = last.status is JobStatus.FAILED
+            if is_failed or last.state is EntryState.REFUSED:
+                # An attempt that made no job is repeated, if limits and price allow.
+                number = last.attempt + 1 if is_failed else last.attempt
+                attempt = take_of(last, self._service, take=last.take, attempt=number)
                 attempt = replace(attempt, sweep=caller.sweep or attempt.sweep)
-                attempt = await self._preparer.repriced(attempt)
+                attempt = await self._preparer.repriced(attempt, is_sent=True)
                 last, fresh = await claims.claim(attempt)
             if last.job_id is not None:
-                return await self._owned(last, last.job_id)
+                return await self.job_of(last, last.job_id)
             return await self._send(claims, last, sent_before=not fresh)
 
-    async def next_take(self, job_id: str) -> AsyncJob:
+    async def price_again(self, job_id: str) -> Estimate:
+        """Return the current price of another take, or another attempt, of a job."""
+        entry = await self._known(job_id)
+        draw = take_of(entry, self._service, take=entry.take)
+        return estimate_of(await self._preparer.repriced(draw, is_sent=False))
+
+    async def next_take(
+        self,
+        job_id: str,
+        caller: Caller = ANYONE,
+        price: Estimate | None = None,
+    ) -> AsyncJob:
         """Submit another draw of a job's request, with the bytes that were sent.
 
-        It belongs to no sweep: the plan has no such cell.
+        It belongs to no cell of a sweep; it counts against the sweep of the caller.
         """
         before = await self._known(job_id)
-        draw = replace(take_of(before, self._service, take=1), sweep=None)
+        draw = replace(take_of(before, self._service, take=1), sweep=caller.sweep)
         entry = await self._unanswered(draw_of(draw))
         fresh = entry is None
-        with self._claims(ANYONE) as claims:
+        with self._claims(caller, price) as claims:
             if entry is None:
-                draw = await self._preparer.repriced(draw)
+                draw = await self._preparer.repriced(draw, is_sent=True)
                 entry = await self._claim_next(claims, draw)
             return await self._send(claims, entry, sent_before=not fresh)
 
-    def _claims(self, caller: Caller) -> _Claims:
+    def _claims(self, caller: Caller, price: Estimate | None = None) -> _Claims:
         caller = replace(caller, origin=_ORIGIN.get())
-        return _Claims(self._place, self._admission, caller)
+        return _Claims(self._place, self._admission, caller, price)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._account_history.ask(History.find, job_id)
@@ -221,9 +305,15 @@ class Submissions:
     ) -> AsyncJob:
         if sent_before:
             submission = await claims.take_over(submission)
-        entry, record = await self._sender.send(
-            submission, sent_before=sent_before, claim=claims.claim_or_take_over
-        )
+        try:
+            entry, record = await self._sender.send(
+                submission, sent_before=sent_before, claim=claims.claim_or_take_over
+            )
+        except InputError:
+            await self._jobs.uploads.forget_missing(json.loads(submission.body))
+            raise
+        if record.status is JobStatus.FAILED:
+            await self._jobs.uploads.forget_missing(json.loads(submission.body))
         self._submitted.add(record.id)
         if entry.charge_micro_usd is not None:
             await self._admission.charged(entry, entry.charge_micro_usd)
@@ -290,15 +380,18 @@ class Submissions:
         """Return take and attempt of the next draw.
 
         A refused take is asked for again with its own key: the refusal may have been a
-        gateway's, and its job may exist.
+        gateway's, and its job may exist. A rejected one is attempted again.
         """
         last, entry = await self._last(draw)
+        if entry is not None and was_rejected(entry):
+            return last, entry.attempt + 1
         is_refused = entry is not None and entry.state is EntryState.REFUSED
         if entry is None or not is_refused or entry.error_code in _NOT_RETRIED:
             return last + 1, 1
         return last, entry.attempt
 
-    async def _owned(self, entry: Entry, job_id: str) -> AsyncJob:
+    async def job_of(self, entry: Entry, job_id: str) -> AsyncJob:
+        """Return the job that a request already has; nothing is submitted."""
         if entry.deleted_at is not None:
             raise GoneError(
                 f"This request was already submitted as {job_id}, which was erased. "
@@ -358,16 +451,26 @@ class Submissions:
             History.unanswered_entries, **owner
         )
         # Jobs that only need reading do not wait for those that may be slow to send.
-        found = {
-            entry.number: await self._jobs.resume(entry)
-            for entry in unsettled
-            if entry.job_id
-        }
+        jobs = {}
+        for entry in unsettled:
+            job = await self._resumed(entry)
+            if job is not None:
+                jobs[entry.number] = job
         sent = await asyncio.gather(*(self._resent(entry) for entry in unanswered))
         for entry, job in zip(unanswered, sent, strict=True):
             if job is not None:
-                found[entry.number] = job
-        return [found[number] for number in sorted(found)]
+                jobs[entry.number] = job
+        return [jobs[number] for number in sorted(jobs)]
+
+    async def _resumed(self, entry: Entry) -> AsyncJob | None:
+        if not entry.job_id:
+            return None
+        try:
+            return await self._jobs.resume(entry)
+        except Exception:
+            # One bad entry must not stop the others from resuming.
+            log.exception("the job %s could not be resumed", entry.job_id)
+            return None
 
     async def _resent(self, entry: Entry) -> AsyncJob | None:
         if self._is_being_sent(entry):
@@ -386,7 +489,9 @@ class Submissions:
             log.warning(
                 "a submission of an earlier process could not be resumed: %s", error
             )
-            return None
+        except Exception:
+            log.exception("a submission of an earlier process could not be resumed")
+        return None
 
 
 def _has_job(entry: Entry) -> bool:
@@ -394,12 +499,15 @@ def _has_job(entry: Entry) -> bool:
     return is_there and entry.status is not JobStatus.FAILED
 
 
-def check_take(take: Take) -> None:
-    """Reject a take that is neither a count nor "next"."""
-    is_count = type(take) is int and 1 <= take <= HIGHEST_TAKE
-    if take != "next" and not is_count:
+def read_take(take: object) -> Take:
+    """Return a count or "next"; raise an error for anything else."""
+    if isinstance(take, str) and take == "next":
+        return "next"
+    count = whole(take)
+    if count is None or not 1 <= count <= HIGHEST_TAKE:
         accepted = f'a whole number from 1 to {HIGHEST_TAKE:,}, or "next"'
         raise InputError("take", got=take, accepted=accepted)
+    return count
 
 
 _ORIGIN: ContextVar[str | None] = ContextVar("mediakit_origin", default=None)

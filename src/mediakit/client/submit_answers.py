@@ -1,14 +1,14 @@
-"""What an answer to a submission means: a job, a refusal, or not known; pure."""
+"""What an answer to a submission means: a job, a refusal, or not known."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from mediakit.api_models import ErrorCode, Job, JobStatus
+from mediakit.api_models import ErrorCode, JobRecord, JobStatus
 from mediakit.client.answers import (
     NOT_CHARGED,
-    Answer,
+    HttpResponse,
     NoAnswerError,
     error_of,
     failed_job,
@@ -32,7 +32,9 @@ _OF_THE_REQUEST = frozenset({400, 404, KEY_BOUND, 413, 422})
 _TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
 
 
-def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
+def job_unless_lost(
+    answer: HttpResponse, *, in_doubt: bool = False
+) -> JobRecord | None:
     """Return the job in a response; None for a request-level error.
 
     Of the responses with a 5xx status, only the two error shapes are the service's own
@@ -43,9 +45,15 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
         NoAnswerError: The response is neither, so the outcome is unknown.
     """
     try:
-        job = parse(Job, answer) if is_success(answer) else failed_job(answer)
+        job = parse(JobRecord, answer) if is_success(answer) else failed_job(answer)
     except ServiceError as error:
         said_id = answer.fields.get("id")
+        if is_success(answer) and said_id and not isinstance(said_id, str):
+            reason = f"HTTP {answer.status} with a job whose ID is {shown(said_id)}, "
+            reason += "but an ID is a text"
+            raise NoAnswerError(
+                reason, sent=True, is_final=True, status=answer.status
+            ) from error
         named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
         reason = f"HTTP {answer.status} with a job{named} that cannot be read"
         raise _undecided(answer, reason) from error
@@ -65,7 +73,9 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     return job
 
 
-def temporary_rejection(answer: Answer, job: Job | None) -> ErrorCode | None:
+def temporary_rejection(
+    answer: HttpResponse, job: JobRecord | None
+) -> ErrorCode | None:
     """Return why an answer rejects a submission temporarily; None if it does not.
 
     A repeated request that was rejected earlier gets 200 with the failed job (spec
@@ -79,7 +89,7 @@ def temporary_rejection(answer: Answer, job: Job | None) -> ErrorCode | None:
     return code if code in _TEMPORARY.values() else None
 
 
-def leaves_doubt(answer: Answer, job: Job | None) -> bool:
+def leaves_doubt(answer: HttpResponse, job: JobRecord | None) -> bool:
     """Return whether an answer without a job may hide one.
 
     The service rejects what is too much with a job in its envelope (spec 7.1); a 429
@@ -90,7 +100,7 @@ def leaves_doubt(answer: Answer, job: Job | None) -> bool:
 
 
 def is_conclusive(
-    answer: Answer, entry: Submission, now: datetime, *, in_doubt: bool
+    answer: HttpResponse, entry: Submission, now: datetime, *, in_doubt: bool
 ) -> bool:
     """Return whether an answer without a job frees the key and the hold.
 
@@ -115,17 +125,17 @@ def may_resend_unasked(entry: Entry, now: datetime) -> bool:
     return now - entry.created_at <= RESEND_UNASKED_FOR
 
 
-def _undecided(answer: Answer, reason: str) -> NoAnswerError:
+def _undecided(answer: HttpResponse, reason: str) -> NoAnswerError:
     asked_s = retry_after_s(answer)
     return NoAnswerError(reason, sent=True, retry_after_s=asked_s, status=answer.status)
 
 
-def is_success(answer: Answer) -> bool:
+def is_success(answer: HttpResponse) -> bool:
     """Return whether the service accepted the request."""
     return 200 <= answer.status < 300
 
 
-def is_foreign(answer: Answer) -> bool:
+def is_foreign(answer: HttpResponse) -> bool:
     """Return whether a refusal lacks the service's error shape (spec 7.1).
 
     A gateway that cannot find the service answers 404, and knows nothing about earlier
@@ -148,24 +158,25 @@ _ADVICE = {
 
 
 def refusal(
-    answer: Answer, submission: Submission, clock: Clock, *, in_doubt: bool
+    answer: HttpResponse, submission: Submission, clock: Clock, *, in_doubt: bool
 ) -> MediakitError:
     """Return the error for an answer without a job (spec 7.1)."""
     if answer.status == KEY_BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
-    then = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
+    outcome = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
     if in_doubt and answer.status == 429 and not answer.message:
-        then = f"A gateway refused it, but the service {_MAY_BE_MADE}"
+        outcome = f"A gateway refused it, but the service {_MAY_BE_MADE}"
     elif in_doubt:
-        then = f"The request was refused, but an earlier attempt {_MAY_BE_MADE}"
-    of_callback = answer.status == 400  # the only reason for it (spec 4.3)
-    what = "webhook_url" if of_callback else f"the function {submission.function}"
+        outcome = f"The request was refused, but an earlier attempt {_MAY_BE_MADE}"
+    # The only reason for a 400 (spec 4.3), where there is one.
+    of_callback = answer.status == 400 and submission.webhook_url is not None
+    subject = "webhook_url" if of_callback else f"the function {submission.function}"
     if answer.status in (400, 422):
-        then = then if in_doubt else ""
-        return refused_input(answer, what, then=then, in_doubt=in_doubt)
+        outcome = outcome if in_doubt else ""
+        return refused_input(answer, subject, then=outcome, in_doubt=in_doubt)
     advice = _ADVICE.get(answer.status, "Once it is fixed, repeat the call.")
-    then = f"{then} {advice}"
-    return error_of(answer, what, clock, then=then, in_doubt=in_doubt)
+    outcome = f"{outcome} {advice}"
+    return error_of(answer, subject, clock, then=outcome, in_doubt=in_doubt)
 
 
 KEPT = (
@@ -175,18 +186,19 @@ KEPT = (
 _MAY_BE_MADE = f"may have created the job; if so, you are charged once. {KEPT}"
 
 
-def _conflict(answer: Answer, asked: Submission) -> ConflictError:
-    said = f" The service says: {answer.message}" if answer.message else ""
-    callback = "a" if asked.webhook_url else "no"
-    digest = sha256(asked.body).hexdigest()
+def _conflict(answer: HttpResponse, submission: Submission) -> ConflictError:
+    service_text = f" The service says: {answer.reason}" if answer.reason else ""
+    callback = "a" if submission.webhook_url else "no"
+    digest = sha256(submission.body).hexdigest()
     return ConflictError(
-        f"The service has the idempotency key {asked.key[:SHOWN_DIGITS]}… of this "
-        f"request with another body or webhook_url (409).{said} This request created "
-        "no job, and is not sent again under that key: a job under it belongs to "
-        f'another request. {NOT_CHARGED} take="next" sends this request under a new '
-        f"key. It was sent to {asked.function} with {callback} webhook_url and the "
-        f"prompt {shown(asked.prompt)}, as take {asked.take}, attempt {asked.attempt}. "
-        f"Its body has {len(asked.body):,} bytes, with the sha256 "
+        f"The service has the idempotency key {submission.key[:SHOWN_DIGITS]}… of this "
+        f"request with another body or webhook_url (409).{service_text} This request "
+        "created no job, and is not sent again under that key: a job under it belongs "
+        f'to another request. {NOT_CHARGED} take="next" sends this request under a new '
+        f"key. It was sent to {submission.function} with {callback} webhook_url and "
+        f"the prompt {shown(submission.prompt)}, as take {submission.take}, attempt "
+        f"{submission.attempt}. "
+        f"Its body has {len(submission.body):,} bytes, with the sha256 "
         f"{digest[:SHOWN_DIGITS]}….",
         status=409,
     )

@@ -60,6 +60,11 @@ REASONS_UNSENT: Reasons = (
         "its certificate is not trusted; SSL_CERT_FILE names other authorities",
     ),
     (ssl.SSLError, "no TLS connection could be made"),
+    (
+        ProxyAuthError,
+        "the proxy refused the connection (407): its URL must hold a user and a "
+        "password that it accepts",
+    ),
     (httpx.ProxyError, "the proxy refused the connection"),
     ((httpx.UnsupportedProtocol, httpx.InvalidURL, aiohttp.InvalidURL), INVALID_URL),
     (

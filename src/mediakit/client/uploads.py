@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from hashlib import file_digest
+from mimetypes import guess_type
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from weakref import WeakValueDictionary
 
+import anyio
 import httpx
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.api_models import UploadGrant
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import (
-    Answer,
+    HttpResponse,
     NoAnswerError,
     error_of,
     parse,
     retry_after_s,
 )
-from mediakit.client.http import BLOCK_BYTES, HttpClient, ServiceClient
-from mediakit.client.progress import Progress, Tell
-from mediakit.client.retries import jittered_backoff_s
+from mediakit.client.http import (
+    BLOCK_BYTES,
+    READ_RETRY_FOR_S,
+    HttpClient,
+    ServiceClient,
+    is_not_now,
+)
+from mediakit.client.progress import Tell, TransferProgress
+from mediakit.client.retries import ASKED_FOR_S, jittered_backoff_s
 from mediakit.clock import Clock
-from mediakit.errors import InputError, ServiceError
+from mediakit.errors import InputError, RateLimitError, ServiceError
 from mediakit.history import Upload, uploads
 from mediakit.media import local_file, probe
+from mediakit.media.bodies import urls_in
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.rules import Problem
 from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
 
 FILES_AT_ONCE = 3
+LOOK_FOR_S = 5.0
+TIMEOUT = "MEDIAKIT_UPLOAD_TIMEOUT_S"
+ANSWER_S = 30.0
+# What a slow company proxy passes on.
+PASSED_ON_BYTES_PER_S = 250_000
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
 NO_JOB = "No job was submitted, and nothing is charged."
@@ -85,8 +102,11 @@ class Uploads:
         http: HttpClient,
         account_history: AccountHistory,
         clock: Clock,
-        progress: Progress,
+        progress: TransferProgress,
+        *,
+        may_be_reset: bool = False,
     ) -> None:
+        self._may_be_reset = may_be_reset
         self._transport = transport
         self._http = http
         self._account_history = account_history
@@ -97,10 +117,38 @@ class Uploads:
             WeakValueDictionary()
         )
 
-    async def upload(self, path: str | Path, field: str) -> str:
+    async def upload(
+        self, path: str | os.PathLike[str], field: str, *, again: bool = False
+    ) -> str:
         """Upload a local file and return its permanent URL (spec 4.2)."""
         medium = await to_thread.run_sync(_probe_any, path, field)
-        return (await self._one(medium)).url
+        return (await self._one(medium, again=again)).url
+
+    async def forget_missing(self, body: object) -> None:
+        """Forget those of a body's uploads that are not where they were uploaded.
+
+        A network may have taken a file in place of the storage, and a sandbox may have
+        been reset.
+        """
+        sent = await self._account_history.ask(
+            uploads.uploads_at, urls_in(body), service=self._account_history.service
+        )
+        gone = [upload.url for upload in sent if await self._is_missing(upload.url)]
+        await self._forget(gone)
+
+    async def _forget(self, urls: list[str]) -> None:
+        if urls:
+            await self._account_history.write(
+                uploads.forget_uploads, urls, service=self._account_history.service
+            )
+
+    async def _is_missing(self, url: str) -> bool:
+        """Return whether the storage says that it has no such file."""
+        headers = {"Range": "bytes=0-0", "Accept-Encoding": "identity"}
+        with anyio.move_on_after(LOOK_FOR_S), suppress(NoAnswerError):
+            async with self._http.get(url, headers=headers) as response:
+                return response.status in (404, 410)
+        return False
 
     async def all(self, media: Mapping[str, LocalMedium]) -> dict[str, UploadedFile]:
         """Upload files at once, and return them by the same keys."""
@@ -115,7 +163,7 @@ class Uploads:
             raise errors.exceptions[0] from None
         return {key: task.result() for key, task in sent.items()}
 
-    async def _one(self, medium: LocalMedium) -> UploadedFile:
+    async def _one(self, medium: LocalMedium, *, again: bool = False) -> UploadedFile:
         try:
             seen = await to_thread.run_sync(fingerprint, medium.path)
         except OSError as error:
@@ -131,6 +179,12 @@ class Uploads:
                 sha256=seen.sha256,
                 content_type=medium.info.content_type,
             )
+            is_lost = again or (
+                self._may_be_reset and url and await self._is_missing(url)
+            )
+            if url is not None and is_lost:
+                await self._forget([url])
+                url = None
             if url is None:
                 url = await self._send(medium, seen.sha256)
         return UploadedFile(url, seen.sha256)
@@ -153,6 +207,7 @@ class Uploads:
         """
         name = f"{medium.field}: {medium.path.name}"
         tries = 0
+        asked_s_in_all = 0.0
         was_refused = False
         while True:
             grant = await self._granted(medium)
@@ -165,10 +220,18 @@ class Uploads:
                 if error.is_final or tries == TRIES:
                     raise ServiceError(
                         f"{name} could not be uploaded ({error.reason}). {NO_JOB} "
-                        "Check the network, then repeat the call."
+                        "Check the network, then repeat the call. If the storage is "
+                        f"slow, {TIMEOUT} sets how many seconds it may take to answer."
                     ) from None
             else:
                 status = answer.status
+                if 200 <= status < 300 and answer.is_web_page:
+                    raise ServiceError(
+                        f"{name} could not be uploaded: a web page answered in place "
+                        f"of the storage ({status}). {NO_JOB} You may need to sign in "
+                        "to this network first; then repeat the call.",
+                        status=status,
+                    )
                 if 200 <= status < 300:
                     return grant.url
                 may_pass = status in (408, 429) or status >= 500
@@ -182,7 +245,20 @@ class Uploads:
                     )
                 was_refused |= status == 403
                 asked_s = retry_after_s(answer)
+            asked_s_in_all += asked_s or 0.0
+            if asked_s_in_all > ASKED_FOR_S:
+                raise self._too_long(name, asked_s or 0.0, status)
             await self._clock.sleep(max(jittered_backoff_s(tries), asked_s or 0.0))
+
+    def _too_long(self, name: str, asked_s: float, status: int) -> RateLimitError:
+        at = self._clock.now() + timedelta(seconds=asked_s)
+        return RateLimitError(
+            f"{name} could not be uploaded: the storage asks to wait ({status}). "
+            f"{NO_JOB} Try again in {asked_s:,.0f} s, at {at:%Y-%m-%d %H:%M:%S} UTC.",
+            status=status,
+            retry_after_s=asked_s,
+            retry_at=at,
+        )
 
     async def _granted(self, medium: LocalMedium) -> UploadGrant:
         info = medium.info
@@ -192,14 +268,16 @@ class Uploads:
 
         # An unused grant costs nothing, so the request may be repeated.
         once = partial(self._transport.exchange, "POST", UPLOADS_PATH, content=content)
-        answer = await self._transport.until_answered(once, for_s=10.0)
+        answer = await self._transport.until_answered(
+            once, for_s=READ_RETRY_FOR_S, again=is_not_now
+        )
         if answer.status != 200:
             raise error_of(answer, "an upload", self._clock)
         return parse(UploadGrant, answer)
 
     async def _put_once(
         self, medium: LocalMedium, grant: UploadGrant, tell: Tell
-    ) -> Answer:
+    ) -> HttpResponse:
         try:
             file = medium.path.open("rb", buffering=0)
         except OSError as error:
@@ -209,8 +287,23 @@ class Uploads:
         with file:
             blocks = _blocks(file, medium, tell)
             return await self._http.put(
-                grant.upload_url, headers=headers, blocks=blocks
+                grant.upload_url,
+                headers=headers,
+                blocks=blocks,
+                answer_within_s=_answer_within_s(medium.info.size_bytes),
             )
+
+
+def _answer_within_s(size_bytes: int) -> float:
+    """Return how long the storage may take to answer once it has the last byte."""
+    text = os.environ.get(TIMEOUT, "")
+    try:
+        seconds = float(text) if text else 0.0
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < math.inf:
+        raise InputError(TIMEOUT, got=text, accepted="a number of seconds", then=NO_JOB)
+    return seconds or ANSWER_S + size_bytes / PASSED_ON_BYTES_PER_S
 
 
 async def _blocks(
@@ -259,18 +352,25 @@ def _unusable(medium: LocalMedium, what: str) -> InputError:
 
 
 def _probe_any(path: object, field: str) -> LocalMedium:
-    if not isinstance(path, str | Path):
+    if not isinstance(path, str | os.PathLike):
         accepted = (
             "the path of a file, as text or as a Path; pass an object in memory "
             "directly to a field of a request"
         )
         raise InputError(field, got=path, accepted=accepted)
-    file = local_file(path)
-    errors: list[InputError] = []
-    kinds: tuple[MediaName, ...] = ("image", "video", "audio")
-    for kind in kinds:
+    file = local_file(os.fsdecode(path))
+    first: InputError | None = None
+    for kind in _kinds_by_name(file):
         try:
             return LocalMedium(file, probe(file, kind, field), field)
         except InputError as error:
-            errors.append(error)
-    raise errors[0]
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _kinds_by_name(file: Path) -> list[MediaName]:
+    """Return the media, first the one that the name promises: it names the refusal."""
+    kinds: list[MediaName] = ["image", "video", "audio"]
+    promised = (guess_type(file.name)[0] or "").partition("/")[0]
+    return sorted(kinds, key=lambda kind: kind != promised)

@@ -4,6 +4,7 @@ from mediakit.history import forms as forms
 from mediakit.history import importing as importing
 from mediakit.history import lineage as lineage
 from mediakit.history import ratings as ratings
+from mediakit.history import scores as scores
 from mediakit.history import uploads as uploads
 from mediakit.history.entry import Entry as Entry
 from mediakit.history.entry import EntryState as EntryState
@@ -15,6 +16,7 @@ from mediakit.history.reservations import BudgetLimit as BudgetLimit
 from mediakit.history.reservations import BudgetUse as BudgetUse
 from mediakit.history.reservations import Spendable as Spendable
 from mediakit.history.rows import Order as Order
+from mediakit.history.scores import Score as Score
 from mediakit.history.store import History as History
 from mediakit.history.store import Parent as Parent
 from mediakit.history.uploads import Upload as Upload

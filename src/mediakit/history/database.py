@@ -1,7 +1,11 @@
 """An open database: SQLite or Postgres, units of work, and errors in sentences."""
 
+import logging
 import os
+import random
 import sqlite3
+import threading
+import time
 from collections.abc import (
     Callable,
     Collection,
@@ -17,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 from weakref import WeakSet, finalize
 
@@ -36,19 +41,30 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
-from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError, MediakitError
+from mediakit.extras import install_command
 from mediakit.forks import before_fork, no_fork
-from mediakit.history.tables import VERSION, metadata, schema_version, upsert
+from mediakit.history.migrations import (
+    MIGRATIONS,
+    copy_file,
+    needs_step,
+    take_step,
+    versions_in,
+)
+from mediakit.history.open_file import REPLACED, OpenFile
+from mediakit.history.tables import metadata, schema_version, upsert
+from mediakit.migrations import UPGRADE_COMMAND
 from mediakit.private_folders import make_private_folder
 from mediakit.rules import Found, Problem
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
 IDLE_TIMEOUT_S = 60.0
+WAL_PAUSES_S = (0.005, 0.05)
 LONGEST_LIST = 1_000
 """The longest list that every database accepts in a statement."""
 
@@ -109,6 +125,7 @@ class Database:
         except InputError:
             self.close()
             raise
+        self.file = OpenFile(Path(self.name) if self._is_file else None)
 
     def close(self) -> None:
         """Close the connections; closing again has no effect."""
@@ -209,6 +226,8 @@ class Database:
 
     @property
     def _advice(self) -> str:
+        if self.file.is_replaced:
+            return REPLACED
         if self.is_local:
             return (
                 "Its entries are unchanged. Close the program that locks the file, "
@@ -221,19 +240,46 @@ class Database:
         )
 
     def _prepare_tables(self) -> None:
-        """Create the tables of a new history; refuse one of another version."""
+        """Create the tables of a new history; migrate those of an older one."""
         with self._reads.connect() as connection:
-            found = _versions(connection)
-        if found is None:
-            with self._engine.begin() as connection:
-                self._lock(connection)
-                found = _versions(connection)
-                if found is None:
-                    metadata.create_all(connection, checkfirst=False)
-                    connection.execute(insert(schema_version).values(version=VERSION))
-                    return
-        if found != [VERSION]:
-            raise _of_another_version(self._url, found)
+            versions = versions_in(connection)
+        if versions is None:
+            versions = self._create_tables()
+        if versions != [MIGRATIONS.version]:
+            self._migrate(versions)
+
+    def _create_tables(self) -> list[int]:
+        with self._engine.begin() as connection:
+            self._lock(connection)
+            versions = versions_in(connection)
+            if versions is None:
+                versions = [MIGRATIONS.version]
+                metadata.create_all(connection, checkfirst=False)
+                row = {"version": MIGRATIONS.version}
+                connection.execute(insert(schema_version), row)
+        return versions
+
+    def _migrate(self, versions: list[int]) -> None:
+        """Bring the tables to this version, after a copy of the file."""
+        old, copy, steps_n = versions, None, 0
+        while needs_step(versions):
+            (version,) = versions
+            try:
+                with self._engine.begin() as connection:
+                    self._lock(connection)
+                    versions = versions_in(connection) or []
+                    if versions != [version]:  # migrated by another process
+                        continue
+                    copy = copy or copy_file(connection, version)
+                    take_step(connection, version)
+                versions, steps_n = [version + 1], steps_n + 1
+            except (DBAPIError, sqlite3.Error, OSError) as error:
+                reason = error.orig if isinstance(error, DBAPIError) else error
+                raise _not_migrated(self._url, version, reason) from error
+        if versions != [MIGRATIONS.version]:
+            raise _of_another_version(self._url, versions)
+        if steps_n:
+            logger.warning("%s", _migrated_text(self.name, old[0], copy))
 
     def backup(self, target: Path) -> None:
         """Copy an SQLite database to a new file, which appears when it is complete."""
@@ -260,21 +306,14 @@ class Database:
 
 def batches(values: Iterable[T], size: int = LONGEST_LIST) -> Iterator[list[T]]:
     """Split values into lists of at most `size`, which fit into a statement."""
-    left = iter(values)
-    while batch := list(islice(left, size)):
+    rest = iter(values)
+    while batch := list(islice(rest, size)):
         yield batch
 
 
-def _versions(connection: Connection) -> list[int] | None:
-    """Return the recorded versions of the schema; None if there is no history."""
-    if not connection.dialect.has_table(connection, schema_version.name):
-        return None
-    return list(connection.execute(select(schema_version.c.version)).scalars())
-
-
-def _close(engine: Engine, kept: list[Connection]) -> None:
-    while kept:
-        kept.pop().close()
+def _close(engine: Engine, connections: list[Connection]) -> None:
+    while connections:
+        connections.pop().close()
     engine.dispose()
 
 
@@ -298,8 +337,8 @@ if hasattr(os, "register_at_fork"):
 
 def _sqlite(url: URL) -> Engine:
     in_memory = is_in_memory(url)
-    if not in_memory:
-        _make_private(url, Path(str(url.database)))
+    if not in_memory and url.query.get("mode", "rwc") == "rwc":
+        _make_private(url, _file_of(url))
     engine = create_engine(
         url,
         hide_parameters=True,
@@ -341,16 +380,19 @@ def _without_timeout(engine: Engine) -> Connection:
     return connection
 
 
-@retry(
-    retry=retry_if_exception_message(match="database is locked"),
-    stop=stop_after_delay(BUSY_TIMEOUT_S),
-    wait=wait_random(0.005, 0.05),
-    reraise=True,
-)
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     # While another process switches a new file, SQLite reports "locked" at once: its
     # busy timeout does not apply here.
-    connection.execute("PRAGMA journal_mode=WAL")
+    pause, until_s = threading.Event(), time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= until_s:
+                raise
+            pause.wait(random.uniform(*WAL_PAUSES_S))
+        else:
+            return
 
 
 # -- Postgres ---------------------------------------------------------------------
@@ -359,13 +401,15 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 def _postgres(url: URL) -> Engine:
     settings: dict[str, Any] = {"application_name": "mediakit"}
     settings["connect_timeout"] = CONNECT_TIMEOUT_S
-    given = {name: value for name, value in settings.items() if name not in url.query}
+    connect_args = {
+        name: value for name, value in settings.items() if name not in url.query
+    }
     make: Callable[..., Engine] = create_engine
     try:
         engine = make(
             url,
             hide_parameters=True,
-            connect_args=given,
+            connect_args=connect_args,
             # Sums are read after waiting for the lock: each statement must see all
             # commits, whatever the server's default is.
             isolation_level="READ COMMITTED",
@@ -378,7 +422,7 @@ def _postgres(url: URL) -> Engine:
             "history",
             got=shown_place(url),
             accepted=f"a database whose driver is installed ({error})",
-            then=f"{UNTOUCHED} Install it: pip install 'mediakit[team]'.",
+            then=f"{UNTOUCHED} Install it: {install_command('team')}.",
         ) from error
     event.listen(engine, "connect", _prepare_postgres)
     return engine
@@ -452,12 +496,18 @@ def shown_place(url: URL) -> str:
     return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
 
 
+def _file_of(url: URL) -> Path:
+    """Return the file of a SQLite database, which may be named by a URI."""
+    name = url.database or ""
+    return Path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
+
+
 def _unique_name(url: URL) -> str:
     """Return the name of a database; each one in memory has its own."""
     if is_in_memory(url):
         return f":memory: {uuid4().hex}"
     if is_local(url):
-        return str(Path(url.database or "").resolve())
+        return str(_file_of(url).resolve())
     return url.render_as_string(hide_password=True)
 
 
@@ -495,21 +545,50 @@ def _unusable(url: URL, reason: object) -> InputError:
 
 def _of_another_version(url: URL, versions: Sequence[int]) -> InputError:
     kind = "file" if is_local(url) else "database"
-    found = f"version {versions[0]}" if versions else "no version"
-    if len(versions) > 1:
-        found = f"the versions {', '.join(map(str, versions))}"
-    problem = Problem(
-        "history",
-        got=versions[0] if len(versions) == 1 else list(versions),
-        accepted=f"of version {VERSION}",
-        said=f"has {found}, but this mediakit reads version {VERSION}",
+    problem = "has no version"
+    if len(versions) == 1:
+        problem = MIGRATIONS.problem(versions[0])
+    elif versions:
+        problem = f"has the versions {', '.join(map(str, versions))}"
+    advice = (
+        f"Upgrade mediakit ({UPGRADE_COMMAND}) and restart the kernel"
+        if max(versions, default=0) > MIGRATIONS.version
+        else "Move it away"
     )
-    return InputError.of(
-        [problem],
-        then=f"{shown_place(url)} was not changed. Move it away, or name another "
-        f"{kind} with history=... or MEDIAKIT_HISTORY.",
+    return _unreadable(
+        versions[0] if len(versions) == 1 else list(versions),
+        problem,
+        f"{shown_place(url)} was not changed. {advice}, or name another {kind} with "
+        "history=... or MEDIAKIT_HISTORY.",
     )
 
 
-def _refused(got: object) -> InputError:
-    return InputError("history", got=got, accepted=_ACCEPTED, then=UNTOUCHED)
+def _not_migrated(url: URL, version: int, reason: object) -> InputError:
+    advice = (
+        "Free disk space twice the size of the file, and check that the file and its "
+        "folder can be written, then connect again."
+        if is_local(url)
+        else "Connect once as the owner of its tables."
+    )
+    return _unreadable(
+        version,
+        f"has version {version} and could not be migrated to version {version + 1} "
+        f"({_without_secrets(reason, url)})",
+        f"{shown_place(url)} was not changed. {advice}",
+    )
+
+
+def _unreadable(value: object, problem: str, advice: str) -> InputError:
+    accepted = f"of version {MIGRATIONS.version}"
+    problems = [Problem("history", got=value, accepted=accepted, said=problem)]
+    return InputError.of(problems, then=advice)
+
+
+def _migrated_text(name: str, old: int, copy: Path | None) -> str:
+    text = f"The history {name} was migrated from version {old} to "
+    text += f"{MIGRATIONS.version}."
+    return text if copy is None else f"{text} A copy of the old one is in {copy}."
+
+
+def _refused(value: object) -> InputError:
+    return InputError("history", got=value, accepted=_ACCEPTED, then=UNTOUCHED)

@@ -1,4 +1,4 @@
-"""An entry: one submission in the history, and what became of it; pure."""
+"""An entry: one submission in the history, and what became of it."""
 
 from dataclasses import dataclass, field, fields
 from datetime import datetime

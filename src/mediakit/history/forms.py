@@ -1,4 +1,4 @@
-"""What a form asked for, and its draft.
+"""The entries that a form requested, and its draft.
 
 An origin is an opaque text that identifies a form in one notebook.
 """
@@ -33,6 +33,13 @@ def asked_from(
 def note_origin(history: History, key: str, origin: str) -> None:
     """Record that a form, too, requests an existing entry."""
     history.database.save(tables.origins, [{"origin": origin, "key": key}])
+
+
+def adopt_job(history: History, job_id: str, origin: str) -> None:
+    """Record that a form, too, shows an existing job."""
+    entry = history.find(job_id)
+    if entry is not None:
+        note_origin(history, entry.key, origin)
 
 
 def draft(history: History, origin: str) -> str | None:

@@ -4,17 +4,50 @@ import json
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import BigInteger, Row, Select, and_, not_, select, type_coerce
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    and_,
+    func,
+    not_,
+    select,
+    type_coerce,
+)
 
-from mediakit.api_models import REJECTIONS, BillingState, JobStatus
+from mediakit.api_models import (
+    REJECTIONS,
+    BillingState,
+    JobStatus,
+    without_lone_surrogates,
+)
 from mediakit.estimates import EstimateKind
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
-from mediakit.history.tables import entries, has_later_attempt, judgements
+from mediakit.history.scores import (
+    JUDGE_COST,
+    REASON,
+    Score,
+    Value,
+    cost_micro_usd,
+    reason_text,
+    score_of,
+    scores_query,
+    visible,
+)
+from mediakit.history.tables import (
+    entries,
+    has_later_attempt,
+    job_scores,
+    judgements,
+)
+from mediakit.table_columns import present
+from mediakit.web_urls import is_http
 
 # Before pandas 3, "str" means NumPy strings, which turn None into "None".
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
@@ -23,7 +56,7 @@ LONGEST_CATEGORY = 64
 # It may hold a token.
 LEFT_OUT = ("webhook_url",)
 
-INSTANT, CATEGORY = "instant", "category"
+INSTANT, CATEGORY, WEB_URL = "instant", "category", "web_url"
 _COLUMNS: Mapping[str, str | type[StrEnum]] = {
     "created_at": INSTANT,
     "kind": CATEGORY,
@@ -41,7 +74,7 @@ _COLUMNS: Mapping[str, str | type[StrEnum]] = {
     "error_message": TEXT,
     "media_type": CATEGORY,
     "content_type": CATEGORY,
-    "output_url": TEXT,
+    "output_url": WEB_URL,
     "job_id": TEXT,
     "take": "int64",
     "attempt": "int64",
@@ -74,6 +107,7 @@ def frame_query() -> Select[Any]:
         entries.c.status == JobStatus.FAILED,
         entries.c.error_code.in_(REJECTIONS),
         entries.c.submitted_at == entries.c.finished_at,
+        func.coalesce(entries.c.charge_micro_usd, 0) == 0,
     )
     rows = select(*plain).where(
         not_(and_(is_rejected, has_later_attempt())).is_not(False)
@@ -83,7 +117,7 @@ def frame_query() -> Select[Any]:
 
 def params_query() -> Select[Any]:
     """Select the same columns with bodies and judgements, for `params_frame`."""
-    its = (
+    same_job = (
         judgements.c.service == entries.c.service,
         judgements.c.account == entries.c.account,
         judgements.c.job_id == entries.c.job_id,
@@ -91,21 +125,43 @@ def params_query() -> Select[Any]:
     query = frame_query().add_columns(
         judgements.c.rating, judgements.c.keep, entries.c.body
     )
-    return query.select_from(entries.outerjoin(judgements, and_(*its)))
+    return query.select_from(entries.outerjoin(judgements, and_(*same_job)))
 
 
-def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.DataFrame:
-    """Make the frame of `params_query`; no parameter gets a name in `taken`."""
+def params_frame(
+    database: Database,
+    conditions: Sequence[ColumnElement[bool]],
+    order: Sequence[ColumnElement[Any]] = (),
+    used_names: Collection[str] = (),
+) -> pd.DataFrame:
+    """Return entries with their parameters, ratings and scores.
+
+    No parameter and no score gets a name in `used_names`.
+    """
+    query = params_query().where(*conditions)
+    if order:
+        query = query.order_by(None).order_by(*order)
+    same_job = (
+        job_scores.c.service == entries.c.service,
+        job_scores.c.account == entries.c.account,
+        job_scores.c.job_id == entries.c.job_id,
+    )
+    with database.reading() as db:
+        rows = db.execute(query).all()
+        scored = db.execute(
+            scores_query().join(entries, and_(*same_job)).where(*conditions)
+        ).all()
     frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
     ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
     took = frame["finished_at"] - frame["submitted_at"]
     frame["runtime_s"] = took.dt.total_seconds()
-    frame["rating"] = pd.array(ratings, dtype="Int8")
+    frame["rating"] = pd.array(ratings, dtype="Int64")
     frame["keep"] = pd.array(keeps, dtype="boolean")
-    params = pd.DataFrame(
-        columns_of(bodies, {*frame.columns, *taken}), index=frame.index
-    )
-    return pd.concat([frame, params], axis=1)
+    columns = columns_of(bodies, {*frame.columns, *used_names})
+    names = {*frame.columns, *used_names, *columns}
+    scores = [score_of(row) for row in scored]
+    columns |= score_columns(scores, frame["job_id"], names, by_job=True)
+    return pd.concat([frame, pd.DataFrame(columns, index=frame.index)], axis=1)
 
 
 def charges(
@@ -115,30 +171,21 @@ def charges(
     since: datetime | None = None,
     before: datetime | None = None,
     project: str | None = None,
-    taken: Collection[str] = (),
+    used_names: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the charges settled in an interval, newest first, as `params_frame`."""
-    query = charges_query(service, since, before)
-    if project is not None:
-        query = query.where(entries.c.project == project)
-    with database.reading() as db:
-        return params_frame(db.execute(query).all(), taken)
-
-
-def charges_query(
-    service: str, since: datetime | None, before: datetime | None
-) -> Select[Any]:
-    """Select, for `params_frame`, the charges settled in an interval."""
     settled_at = entries.c.settled_at
-    late = settled_at.is_not(None) if since is None else settled_at >= since
-    query = (
-        params_query()
-        .where(entries.c.service == service, late)
-        .where(entries.c.charge_micro_usd.is_not(None))
-        .order_by(None)
-        .order_by(settled_at.desc(), entries.c.number.desc())
-    )
-    return query if before is None else query.where(settled_at < before)
+    conditions = [
+        entries.c.service == service,
+        settled_at.is_not(None) if since is None else settled_at >= since,
+        entries.c.charge_micro_usd.is_not(None),
+    ]
+    if before is not None:
+        conditions.append(settled_at < before)
+    if project is not None:
+        conditions.append(entries.c.project == project)
+    order = (settled_at.desc(), entries.c.number.desc())
+    return params_frame(database, conditions, order, used_names)
 
 
 def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -165,6 +212,9 @@ def _typed(kind: str | type[StrEnum], values: Iterable[Any]) -> Any:
             return np.array(list(values), dtype="int64")
         case "Int64":
             return pd.array(list(values), dtype="Int64")
+        case "web_url":
+            # The path of a file would be uploaded if it were passed to another request.
+            return text_array([url if url and is_http(url) else None for url in values])
     return text_array(values)
 
 
@@ -179,12 +229,12 @@ def instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
 # -- the parameters of requests -------------------------------------------------------
 
 
-def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]:
+def columns_of(bodies: Sequence[bytes], used_names: Container[str]) -> dict[str, Any]:
     """Return a typed column for each parameter of the bodies, sorted by name."""
     values: dict[str, list[Any]] = {}
     for row, body in enumerate(bodies):
-        found = json.loads(body)
-        for name, value in found.items() if isinstance(found, dict) else ():
+        fields = json.loads(body)
+        for name, value in fields.items() if isinstance(fields, dict) else ():
             if value is None:
                 continue
             if name not in values:
@@ -192,12 +242,12 @@ def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]
             values[name][row] = value
     for name in LEFT_OUT:
         values.pop(name, None)
-    if "prompt" in taken and all(map(_is_text_or_none, values.get("prompt", ()))):
+    if "prompt" in used_names and all(map(_is_text_or_none, values.get("prompt", ()))):
         values.pop("prompt", None)
     columns: dict[str, Any] = {}
     for name in sorted(values):
         free = name
-        while free in taken or free in columns:
+        while free in used_names or free in columns:
             free = f"param_{free}"
         columns[free] = _typed_parameter(values[name])
     return columns
@@ -227,4 +277,64 @@ def _typed_parameter(values: list[Any]) -> Any:
 
 def text_array(values: Iterable[str | None]) -> Any:
     """Return texts as an array: str on pandas 3, object before it; None is missing."""
-    return pd.array(list(values), dtype=TEXT)  # type: ignore[call-overload]
+    texts = list(values)
+    try:
+        return pd.array(texts, dtype=TEXT)  # type: ignore[call-overload]
+    except UnicodeEncodeError:  # a frame cannot hold half an emoji
+        return pd.array(without_lone_surrogates(texts), dtype=TEXT)
+
+
+# -- scores ---------------------------------------------------------------------------
+
+
+def score_columns(
+    scores: Sequence[Score],
+    job_ids: Iterable[str | None],
+    used_names: Container[str],
+    *,
+    by_job: bool = False,
+) -> dict[str, Any]:
+    """Return the columns of scores, by job: values, reasons and the judges' charges.
+
+    A name in `used_names` gets `score_` before it. Reasons and charges have a column if
+    at least one is known. See `visible` for `by_job`.
+    """
+    if not scores:
+        return {}
+    current_scores = visible(scores, by_job=by_job)
+    all_of: dict[str, list[Score]] = {}
+    for score in scores:
+        all_of.setdefault(score.job_id, []).append(score)
+    values: dict[str, dict[str, Value]] = {}
+    for each in chain.from_iterable(current_scores.values()):
+        for name, value in each.values.items():
+            values.setdefault(name, {})[each.job_id] = value
+    rows = [job_id or "" for job_id in job_ids]
+    columns: dict[str, Any] = {}
+    for name, by_id in values.items():
+        free = free_name(name, used_names, columns)
+        columns[free] = score_column([by_id.get(job_id) for job_id in rows])
+    reasons = {job_id: reason_text(group) for job_id, group in current_scores.items()}
+    if any(reasons.values()):
+        free = free_name(REASON, used_names, columns)
+        columns[free] = text_array([reasons.get(job_id) for job_id in rows])
+    costs = {job_id: cost_micro_usd(group) for job_id, group in all_of.items()}
+    if any(cost is not None for cost in costs.values()):
+        free = free_name(JUDGE_COST, used_names, columns)
+        columns[free] = pd.array([costs.get(job_id) for job_id in rows], dtype="Int64")
+    return columns
+
+
+def free_name(name: str, *used_names: Container[str]) -> str:
+    """Return the name of a score's column; no other column has it."""
+    while any(name in names for names in used_names):
+        name = f"score_{name}"
+    return name
+
+
+def score_column(values: Sequence[Value | None]) -> Any:
+    """Return values as a column of numbers, or of texts if there is any."""
+    if any(isinstance(value, str) for value in values):
+        cells = [None if present(value) is None else value for value in values]
+        return text_array([None if value is None else str(value) for value in cells])
+    return np.array([np.nan if v is None else v for v in values], "float64")

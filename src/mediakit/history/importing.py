@@ -11,7 +11,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
-from mediakit.api_models import Job
+from mediakit.api_models import JobRecord
 from mediakit.history.database import batches
 from mediakit.history.entry import REBUILT, Entry, Submission, plain_values, rebuilt_key
 from mediakit.history.merging import Changes, changes_from_job
@@ -25,15 +25,15 @@ from mediakit.history.rows import (
     same_attempt,
     write_request,
 )
+from mediakit.history.search import search_text
 from mediakit.history.store import History
 from mediakit.history.tables import entries, judgements, upsert, upserting
-from mediakit.history.titles import search_text
 
 
 def adopt(
     history: History,
     submission: Submission,
-    job: Job,
+    job: JobRecord,
     *,
     created_at: datetime,
     submitted_at: datetime | None,
@@ -43,23 +43,23 @@ def adopt(
     now = history.clock.now()
     with history.database.writing() as db:
         entry = first_entry(db, entries.c.job_id, job.id)
-        asked = first_entry(db, entries.c.key, submission.key)
+        by_key = first_entry(db, entries.c.key, submission.key)
         times: Changes = {}
-        if entry is not None and asked is not None:
-            entry = joined(db, asked, entry) or entry
+        if entry is not None and by_key is not None:
+            entry = joined(db, by_key, entry) or entry
         if entry is None:
             entry = _write(db, submission, job, created_at)
             times = {"submitted_at": submitted_at, "finished_at": finished_at}
         changes = changes_from_job(entry, job, now=now) | times
         if entry.key.startswith(REBUILT) and not submission.key.startswith(REBUILT):
-            known = same_attempt(db, submission)
-            if known is None or known.number == entry.number:
+            attempt = same_attempt(db, submission)
+            if attempt is None or attempt.number == entry.number:
                 changes |= plain_values(submission)
         return change_entry(db, entry, changes)
 
 
 def _write(
-    db: Connection, submission: Submission, job: Job, created_at: datetime
+    db: Connection, submission: Submission, job: JobRecord, created_at: datetime
 ) -> Entry:
     """Write the request of a job, or find it unanswered."""
     entry, earlier = write_request(db, submission, created_at)
@@ -79,19 +79,19 @@ def _write(
 def import_entries(
     history: History,
     past: Iterable[Entry],
-    judged: Mapping[str, Judgement] | None = None,
+    judgement_by_key: Mapping[str, Judgement] | None = None,
 ) -> int:
-    """Write ended entries below the lowest number; return how many were new."""
+    """Insert ended entries below the lowest number; return how many were new."""
     written = 0
     # Each batch is numbered below the one before, so the newest comes first.
     for some in batches(reversed(list(past))):
         with history.database.writing() as db:
-            written += _write_below(db, some, judged or {})
+            written += _write_below(db, some, judgement_by_key or {})
     return written
 
 
 def _write_below(
-    db: Connection, past: Sequence[Entry], judged: Mapping[str, Judgement]
+    db: Connection, past: Sequence[Entry], judgement_by_key: Mapping[str, Judgement]
 ) -> int:
     """Write those entries whose keys and jobs are new, below the lowest number."""
     lowest = db.execute(select(func.min(entries.c.number))).scalar()
@@ -109,10 +109,10 @@ def _write_below(
     add_to_totals(db, added)
     rows = [
         {"service": entry.service, "account": entry.account}
-        | vars(judged[entry.key])
-        | {"tags": json.dumps(judged[entry.key].tags)}
+        | vars(judgement_by_key[entry.key])
+        | {"tags": json.dumps(judgement_by_key[entry.key].tags)}
         for entry in new
-        if entry.key in judged
+        if entry.key in judgement_by_key
     ]
     upsert(db, judgements, rows)
     return len(new)

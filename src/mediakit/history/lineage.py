@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from mediakit.history import tables
 from mediakit.history.entry import Entry
@@ -24,11 +25,24 @@ def owned_draws(history: History, *, service: str, function: str) -> list[Entry]
     return [entry_of(row) for row in history.database.rows(query)]
 
 
+def padded_draws(history: History, *, service: str, function: str) -> list[Entry]:
+    """Return those of `owned_draws` whose prompt has white space around it."""
+    prompt = entries.c.prompt
+    ends = ((prompt.startswith(s), prompt.endswith(s)) for s in " \n\r\t")
+    query = (
+        whole_entries()
+        .where(entries.c.service == service, entries.c.function == function)
+        .where(or_(*chain.from_iterable(ends)), ~has_later_attempt())
+        .order_by(entries.c.number.desc())
+    )
+    return [entry_of(row) for row in history.database.rows(query)]
+
+
 def bodies(history: History, job_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the fields of requests as they were sent, by job."""
     query = select(entries.c.job_id, entries.c.body)
-    found = history.database.rows_with(query, entries.c.job_id, job_ids)
-    return {job_id: json.loads(body) for job_id, body in found}
+    rows = history.database.rows_with(query, entries.c.job_id, job_ids)
+    return {job_id: json.loads(body) for job_id, body in rows}
 
 
 def parents(
@@ -40,11 +54,11 @@ def parents(
         .join(tables.parents, tables.parents.c.draw_key == entries.c.draw_key)
         .order_by(entries.c.job_id, tables.parents.c.field)
     )
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    by_job: dict[str, tuple[tuple[str, str], ...]] = {}
     for row in history.database.rows_with(query, entries.c.job_id, job_ids):
         job_id, field, parent = tuple(row)
-        found[job_id] = (*found.get(job_id, ()), (field, parent))
-    return found
+        by_job[job_id] = (*by_job.get(job_id, ()), (field, parent))
+    return by_job
 
 
 def made_of(history: History, job_ids: Iterable[str]) -> dict[str, list[str]]:
@@ -57,13 +71,13 @@ def made_of(history: History, job_ids: Iterable[str]) -> dict[str, list[str]]:
         .where(earlier.c.take < entries.c.take, earlier.c.job_id.is_not(None))
         .order_by(entries.c.job_id, earlier.c.take.desc())
     )
-    found: dict[str, list[str]] = {job_id: [] for job_id in job_ids}
+    sources: dict[str, list[str]] = {job_id: [] for job_id in job_ids}
     for row in history.database.rows_with(query, entries.c.job_id, job_ids):
         job_id, source = tuple(row)
-        found[job_id].append(source)
+        sources[job_id].append(source)
     for job_id, inputs in parents(history, job_ids).items():
-        found[job_id] += [source for _, source in inputs]
-    return found
+        sources[job_id] += [source for _, source in inputs]
+    return sources
 
 
 def children(history: History, sweep: str) -> list[tuple[str, Entry]]:

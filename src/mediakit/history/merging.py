@@ -1,4 +1,4 @@
-"""What a record of a job changes in its entry; pure.
+"""What a record of a job changes in its entry.
 
 Each field only moves forwards. Responses can arrive late, twice or out of order, from
 several threads and processes, and the entry still ends the same.
@@ -7,7 +7,7 @@ several threads and processes, and the entry still ends the same.
 from datetime import datetime, timedelta
 from typing import Any
 
-from mediakit.api_models import BillingState, Job, JobStatus
+from mediakit.api_models import BillingState, JobRecord, JobStatus
 from mediakit.errors import ServiceError
 from mediakit.history.entry import (
     ENTRY_FIELDS,
@@ -17,7 +17,7 @@ from mediakit.history.entry import (
 )
 
 Changes = dict[str, Any]
-"""New values of fields of an entry, by name."""
+"""New values for an entry's fields, by name."""
 
 LONGEST_RUN_S = 86_400.0
 
@@ -32,7 +32,7 @@ _BILLING_ORDER = (
 )
 
 
-def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
+def changes_from_job(entry: Entry, job: JobRecord, *, now: datetime) -> Changes:
     """Return what a record of a job, which may be old, changes in its entry."""
     if entry.job_id not in (None, job.id):
         raise ServiceError(
@@ -41,39 +41,43 @@ def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
             "history keeps the first. Ask the service which of them it charges.",
             job_id=job.id,
         )
-    found: Changes = {"job_id": job.id, "gone_at": None}
-    found |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
-    found["state"] = EntryState.SUBMITTED
-    if found["charge_micro_usd"] is not None:
-        found["state"] = EntryState.SETTLED
-    elif found["status"].terminal:
-        found["state"] = EntryState.TERMINAL
-    return _new(entry, found)
+    changes: Changes = {"job_id": job.id, "gone_at": None}
+    changes |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
+    changes["state"] = EntryState.SUBMITTED
+    if changes["charge_micro_usd"] is not None:
+        changes["state"] = EntryState.SETTLED
+    elif changes["status"].terminal:
+        changes["state"] = EntryState.TERMINAL
+    return _new(entry, changes)
 
 
 def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
     """Return what a response without a job changes: nothing after a job."""
     if entry.job_id is not None:
         return {}
-    found = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
-    return _new(entry, found)
+    changes = {
+        "state": EntryState.REFUSED,
+        "error_code": code,
+        "error_message": message,
+    }
+    return _new(entry, changes)
 
 
 def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:
     """Return what the rebuilt entry of its job changes in an entry."""
-    found = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
+    changes = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
     for name in ("project", "budget", "sweep"):
-        found[name] = getattr(entry, name) or getattr(rebuilt, name)
+        changes[name] = getattr(entry, name) or getattr(rebuilt, name)
     # Repeats of a request do not change when it was first made.
-    found["created_at"] = min(entry.created_at, rebuilt.created_at)
-    return _new(entry, found)
+    changes["created_at"] = min(entry.created_at, rebuilt.created_at)
+    return _new(entry, changes)
 
 
-def _new(entry: Entry, found: Changes) -> Changes:
-    return dict(found.items() - vars(entry).items())
+def _new(entry: Entry, changes: Changes) -> Changes:
+    return dict(changes.items() - vars(entry).items())
 
 
-def _status(entry: Entry, job: Job, now: datetime) -> Changes:
+def _status(entry: Entry, job: JobRecord, now: datetime) -> Changes:
     status = further_status(entry.status, job.status)
     # The job of a rebuilt entry may have ended unseen; then the time is unknown.
     ended = status.terminal and not (entry.status and entry.status.terminal)
@@ -91,23 +95,23 @@ def _status(entry: Entry, job: Job, now: datetime) -> Changes:
     }
 
 
-def _ran_for(job: Job) -> timedelta:
+def _ran_for(job: JobRecord) -> timedelta:
     """Return how long a failed job ran, which tells it from one that was rejected."""
     if job.status is not JobStatus.FAILED or job.runtime_s is None:
         return timedelta()
     return timedelta(seconds=min(max(0.0, job.runtime_s), LONGEST_RUN_S))
 
 
-def further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
+def further_status(current: JobStatus | None, read: JobStatus) -> JobStatus:
     """Return the later of two states of a job: reads may arrive in another order."""
-    if known is None or (read.terminal and not known.terminal):
+    if current is None or (read.terminal and not current.terminal):
         return read
-    if known.terminal:
-        return known
-    return max(known, read, key=_STATUS_ORDER.index)
+    if current.terminal:
+        return current
+    return max(current, read, key=_STATUS_ORDER.index)
 
 
-def _output(entry: Entry, job: Job) -> Changes:
+def _output(entry: Entry, job: JobRecord) -> Changes:
     deleted_at = entry.deleted_at or job.deleted_at
     file = job.output.file if job.output else None
     # The newest URL wins: a sandbox can serve the same file on another port later.
@@ -120,16 +124,16 @@ def _output(entry: Entry, job: Job) -> Changes:
     }
 
 
-def _charge(entry: Entry, job: Job, now: datetime) -> Changes:
+def _charge(entry: Entry, job: JobRecord, now: datetime) -> Changes:
     state = job.billing.state if job.billing else None
     amount = job.settled_charge_micro_usd
-    known = entry.charge_micro_usd
+    charge = entry.charge_micro_usd
     changes: Changes = {
         "billing_state": max(entry.billing_state, state, key=_BILLING_ORDER.index),
-        "charge_micro_usd": amount if known is None else known,
+        "charge_micro_usd": amount if charge is None else charge,
     }
-    if amount is not None and known is None:
+    if amount is not None and charge is None:
         changes["settled_at"] = now
     elif amount is not None:
-        changes["restated_charge_micro_usd"] = None if amount == known else amount
+        changes["restated_charge_micro_usd"] = None if amount == charge else amount
     return changes

@@ -1,4 +1,4 @@
-"""What people and scorers say of results: ratings, preferences and scores."""
+"""What people say of results: ratings and preferences."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Select, Table, select
 
+from mediakit.api_models import JobStatus
 from mediakit.errors import InputError
 from mediakit.history import tables
 from mediakit.history.store import History
@@ -44,19 +45,6 @@ class Preference:
     at: datetime
 
 
-@dataclass(frozen=True)
-class Score:
-    """The stored score of one output."""
-
-    seen: str  # hash of what the scorer saw, in hex: the output, or also its row
-    scorer: str
-    version: str
-    values: Mapping[str, float | str]
-
-
-# -- ratings --------------------------------------------------------------------------
-
-
 class Judged(TypedDict, total=False):
     """What is judged; None removes the rating, and an empty text the note."""
 
@@ -73,14 +61,25 @@ def judge(
     account: str,
     job_id: str,
     rater: str = "",
-    **judged: Unpack[Judged],
+    **values: Unpack[Judged],
 ) -> Judgement:
-    """Judge a job's output; what is not given does not change."""
-    changes = _checked(job_id=job_id, rater=rater, **judged)
+    """Judge a job's output; what is not given does not change.
+
+    Raises:
+        InputError: A value is not acceptable, or the job failed, and would count as
+            rated or kept without an output.
+    """
+    history.refuse_replaced()
+    changes = _checked(job_id=job_id, rater=rater, **values)
+    if changes.get("rating") or changes.get("keep"):
+        entry = history.find(job_id)
+        if entry is not None and entry.status is JobStatus.FAILED:
+            accepted = "one with a result: this one failed, so there is none to rate"
+            raise InputError("job", got=job_id, accepted=accepted)
     changes["rated_at"] = history.clock.now()
-    its = {"service": service, "account": account, "job_id": changes.pop("job_id")}
+    key = {"service": service, "account": account, "job_id": changes.pop("job_id")}
     nothing = {"rating": None, "keep": False, "tags": "[]", "note": ""}
-    history.database.save(tables.judgements, [nothing | changes | its], update=changes)
+    history.database.save(tables.judgements, [nothing | changes | key], update=changes)
     (judgement,) = judgements(
         history, service=service, account=account, job_ids=[job_id]
     )
@@ -102,11 +101,11 @@ def judgements(
         if job_ids is None
         else history.database.rows_with(query, table.c.job_id, job_ids)
     )
-    found = (
+    results = (
         Judgement(**{**row._mapping, "tags": tuple(json.loads(row.tags))})
         for row in rows
     )
-    return sorted(found, key=attrgetter("rated_at", "job_id"))
+    return sorted(results, key=attrgetter("rated_at", "job_id"))
 
 
 def tags(history: History, *, service: str, account: str) -> list[str]:
@@ -114,8 +113,8 @@ def tags(history: History, *, service: str, account: str) -> list[str]:
     table = tables.judgements
     owned = _owned(table, service, account)
     query = select(table.c.tags).distinct().where(*owned, table.c.tags != "[]")
-    found = (json.loads(row.tags) for row in history.database.rows(query))
-    return sorted({tag for tags in found for tag in tags})
+    tag_lists = (json.loads(row.tags) for row in history.database.rows(query))
+    return sorted({tag for tags in tag_lists for tag in tags})
 
 
 def prefer(
@@ -129,13 +128,14 @@ def prefer(
     tie: bool = False,
 ) -> Preference:
     """Record which of two outputs is better; each comparison counts."""
-    given = _checked(winner=winner, loser=loser, tie=tie, rater=rater)
-    found = Preference(**given, at=history.clock.now())
+    values = _checked(winner=winner, loser=loser, tie=tie, rater=rater)
+    preference = Preference(**values, at=history.clock.now())
     if winner == loser:
         raise InputError("loser", got=loser, accepted="another job than the winner")
-    row = {"service": service, "account": account, **vars(found)}
+    history.refuse_replaced()
+    row = {"service": service, "account": account, **vars(preference)}
     history.database.save(tables.preferences, [row])
-    return found
+    return preference
 
 
 def preferences(history: History, *, service: str, account: str) -> list[Preference]:
@@ -158,24 +158,24 @@ def _owned(table: Table, service: str, account: str) -> tuple[ColumnElement[bool
     return (table.c.service == service, table.c.account == account)
 
 
-def _checked(**given: Any) -> dict[str, Any]:
+def _checked(**values: Any) -> dict[str, Any]:
     """Refuse what a judgement cannot have; return the rest with its tags as JSON."""
-    if isinstance(given.get("rating"), SupportsIndex):  # numpy has integers of its own
-        rating = given["rating"]
-        given["rating"] = rating if isinstance(rating, bool) else index(rating)
-    if isinstance(given.get("tags"), Iterable) and not isinstance(given["tags"], str):
-        tags = (t.strip() if isinstance(t, str) else t for t in given["tags"])
-        given["tags"] = list(dict.fromkeys(tags))
+    if isinstance(values.get("rating"), SupportsIndex):  # numpy has integers of its own
+        rating = values["rating"]
+        values["rating"] = rating if isinstance(rating, bool) else index(rating)
+    if isinstance(values.get("tags"), Iterable) and not isinstance(values["tags"], str):
+        tags = (t.strip() if isinstance(t, str) else t for t in values["tags"])
+        values["tags"] = list(dict.fromkeys(tags))
     problems = [
         problem
-        for name, value in given.items()
+        for name, value in values.items()
         for problem in problems_in(_FIELDS[name], value, name)
     ]
     if problems:
         raise InputError.of(problems)
-    if "tags" in given:
-        given["tags"] = json.dumps(given["tags"], ensure_ascii=False)
-    return given
+    if "tags" in values:
+        values["tags"] = json.dumps(values["tags"], ensure_ascii=False)
+    return values
 
 
 _JOB_ID = FieldSpec("", "text", min_length=1)
@@ -192,54 +192,3 @@ _FIELDS: Mapping[str, FieldSpec] = {
     "note": FieldSpec("", "text", max_length=2_000),
     "rater": FieldSpec("", "text", max_length=100),
 }
-
-
-# -- scores ---------------------------------------------------------------------------
-
-
-def save_scores(history: History, found: Iterable[Score]) -> None:
-    """Save scores, all or none; the last one of a scorer and version wins."""
-    now = history.clock.now()
-    rows = [
-        {
-            "seen": score.seen,
-            "scorer": score.scorer,
-            "version": score.version,
-            "score": json.dumps(dict(score.values)),
-            "scored_at": now,
-        }
-        for score in found
-    ]
-    history.database.save(tables.scores, rows, update=("score", "scored_at"))
-
-
-def scores(
-    history: History, seen: Iterable[str], scorer: str, version: str
-) -> dict[str, dict[str, float | str]]:
-    """Return the values of a scorer, by the hash of what it saw."""
-    table = tables.scores
-    query = select(table.c.seen, table.c.score).where(
-        table.c.scorer == scorer, table.c.version == version
-    )
-    found = history.database.rows_with(query, table.c.seen, seen)
-    return {key: json.loads(score) for key, score in found}
-
-
-def save_sha256s(
-    history: History, found: Mapping[str, str], *, service: str, account: str
-) -> None:
-    """Save the hashes of outputs by job, so that they are not fetched again."""
-    owner = {"service": service, "account": account}
-    rows = [{**owner, "job_id": job, "sha256": sha} for job, sha in found.items()]
-    history.database.save(tables.hashes, rows, update=("sha256",))
-
-
-def sha256s(
-    history: History, job_ids: Iterable[str], *, service: str, account: str
-) -> dict[str, str]:
-    """Return the known hashes of outputs, in hex, by job id."""
-    table = tables.hashes
-    query = select(table.c.job_id, table.c.sha256).where(
-        *_owned(table, service, account)
-    )
-    return dict(history.database.rows_with(query, table.c.job_id, job_ids))

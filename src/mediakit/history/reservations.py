@@ -77,12 +77,12 @@ def refuse_beyond_balance(
     # The service admits it by its own holds: the margin of a metered price is not asked
     # of the balance, only kept for the budgets.
     needed = submission.estimate_high_micro_usd
-    held = use.reserved_micro_usd - submission.reserved_micro_usd
+    holds = use.reserved_micro_usd - submission.reserved_micro_usd
     settled_since = use.spent_micro_usd - spendable.settled_micro_usd
-    available = spendable.micro_usd - settled_since - held
+    available = spendable.micro_usd - settled_since - holds
     if needed <= available:
         return
-    of_which = f" ({format_usd(held)} is held for jobs in progress)" if held else ""
+    of_which = f" ({format_usd(holds)} is held for jobs in progress)" if holds else ""
     raise BalanceError(
         f"This request may cost up to {format_usd(needed)}, but only "
         f"{format_usd(max(0, available))} of the balance is available{of_which}. "
@@ -102,9 +102,9 @@ def refuse_beyond_budget(
 ) -> None:
     """Refuse a submission that a budget does not cover; `use` includes it."""
     needed = submission.reserved_micro_usd
-    held = use.reserved_micro_usd - needed
-    kept = ceil(budget.margin * use.reserved_micro_usd)
-    over = use.spent_micro_usd + kept - budget.limit_micro_usd
+    holds = use.reserved_micro_usd - needed
+    reserved = ceil(budget.margin * use.reserved_micro_usd)
+    over = use.spent_micro_usd + reserved - budget.limit_micro_usd
     has_price = submission.estimate_high_micro_usd is not None
     if has_price and over <= 0:
         return
@@ -114,7 +114,7 @@ def refuse_beyond_budget(
     text = (
         f"This request may cost up to {format_usd(needed)}{_margin_text(submission)}, "
         f"which is {format_usd(over)} over what is left of {named}: "
-        f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
+        f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(holds)} is held "
         f"for jobs in progress. {sent} Raise the budget, or request something cheaper."
     )
     if not has_price:
@@ -177,8 +177,8 @@ def sweep_total(name: str) -> str:
 def add_use(uses: Uses, entry: Entry, times: int = 1) -> None:
     """Add what an entry spends and holds to its totals, or subtract it (spec 7.3)."""
     holds = entry.state in HOLDING and entry.status is not JobStatus.FAILED
-    held = entry.reserved_micro_usd if holds else 0
-    use = BudgetUse(entry.charge_micro_usd or 0, held)
+    hold = entry.reserved_micro_usd if holds else 0
+    use = BudgetUse(entry.charge_micro_usd or 0, hold)
     names = [account_total(entry.service, entry.account)]
     if entry.budget is not None:
         names.append(budget_total(entry.budget))
@@ -209,22 +209,22 @@ def add_to_totals(
         for name, use in uses.items()
     ]
     new: Iterable[Any] = db.execute(_add(db.dialect.name), rows)
-    return {name: BudgetUse(spent, held) for name, spent, held in new}
+    return {name: BudgetUse(spent, reserved) for name, spent, reserved in new}
 
 
 @cache
 def _add(dialect: str) -> ReturningInsert[Any]:
-    spent, held = totals.c.spent_micro_usd, totals.c.reserved_micro_usd
+    spent, reserved = totals.c.spent_micro_usd, totals.c.reserved_micro_usd
     new = insert_into(dialect, totals)
     limit = func.coalesce(new.excluded.limit_micro_usd, totals.c.limit_micro_usd)
     return new.on_conflict_do_update(
         index_elements=[totals.c.name],
         set_={
             spent: spent + new.excluded.spent_micro_usd,
-            held: held + new.excluded.reserved_micro_usd,
+            reserved: reserved + new.excluded.reserved_micro_usd,
             totals.c.limit_micro_usd: limit,
         },
-    ).returning(totals.c.name, spent, held)
+    ).returning(totals.c.name, spent, reserved)
 
 
 def total(db: Connection, name: str) -> BudgetUse:

@@ -40,14 +40,14 @@ from mediakit.history.entry import (
 )
 from mediakit.history.merging import Changes, changes_from_rebuilt
 from mediakit.history.reservations import change_totals
-from mediakit.history.tables import entries, judgements, parents, upserting
-from mediakit.history.titles import (
+from mediakit.history.search import (
     SEARCHED,
     TITLED_BY,
     search_text,
     searched_title,
     words_of,
 )
+from mediakit.history.tables import entries, judgements, parents, upserting
 
 Order = Literal["newest", "oldest", "dearest"]
 
@@ -232,12 +232,20 @@ class Chosen(TypedDict, total=False):
     tag: str | None
 
 
+JSON_SIGNS = frozenset('[]",\\')
+
+
 def where(
     text: str | None = None, **chosen: Unpack[Chosen]
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions of chosen entries that contain all words of a text."""
-    if text is not None and len(text) > LONGEST_SEARCH:
-        accepted = f"up to {LONGEST_SEARCH:,} characters"
+    """Return the conditions of chosen entries that contain all words of a text.
+
+    The words may be in the request, or in the note and the tags of its output.
+    """
+    given: object = text
+    is_text = isinstance(given, str) and len(given) <= LONGEST_SEARCH
+    if given is not None and not is_text:
+        accepted = f"text of up to {LONGEST_SEARCH:,} characters"
         raise InputError("text", got=text, accepted=accepted)
     status = chosen.get("status")
     if status is not None and status not in list(JobStatus):
@@ -262,12 +270,17 @@ def where(
                 said.append(table.tags.contains(tag, autoescape=True))
             case _:
                 found.append(entries.c[name] == value)
+    names = ("service", "account", "job_id")
+    its = [table[name] == entries.c[name] for name in names]
     if said:
-        names = ("service", "account", "job_id")
-        its = (table[name] == entries.c[name] for name in names)
         found.append(exists().where(*its, *said))
-    words = words_of(text or "")
-    return [*found, *(entries.c.search.contains(w, autoescape=True) for w in words)]
+    for word in words_of(text or ""):
+        written = [func.lower(table.note).contains(word, autoescape=True)]
+        if not JSON_SIGNS.intersection(word):
+            written.append(func.lower(table.tags).contains(word, autoescape=True))
+        in_request = entries.c.search.contains(word, autoescape=True)
+        found.append(or_(in_request, exists().where(*its, or_(*written))))
+    return found
 
 
 def check_limit(limit: int) -> None:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
-from mediakit.api_models import Job, JobStatus
+from mediakit.api_models import JobRecord, JobStatus
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import NotFoundError, ServiceError
+from mediakit.errors import MediakitError, NotFoundError, ServiceError
 from mediakit.history.database import Database
 from mediakit.history.entry import AT_WORK, PAST, Entry, EntryState, Submission
 from mediakit.history.merging import Changes, changes_from_job, changes_from_refusal
+from mediakit.history.open_file import REPLACED
 from mediakit.history.reservations import (
     BudgetLimit,
     BudgetUse,
@@ -120,11 +121,13 @@ class History:
             submission = replace(submission, budget=budget.name)
         if sweep is not None:
             submission = replace(submission, sweep=sweep.name)
+        self.refuse_replaced()
         with self.database.writing() as db:
             # All takes and attempts of a request have the same parents, and its title.
-            its = {"draw_key": submission.draw_key}
+            request = {"draw_key": submission.draw_key}
             inputs = [
-                its | {"field": each.field, "job_id": each.job_id} for each in parents
+                request | {"field": each.field, "job_id": each.job_id}
+                for each in parents
             ]
             upsert(db, parent_jobs, inputs)
             entry, earlier = write_request(db, submission, self.clock.now())
@@ -136,6 +139,14 @@ class History:
             if origin is not None:
                 upsert(db, origins, [{"origin": origin, "key": submission.key}])
         return entry, True
+
+    def refuse_replaced(self) -> None:
+        """Raise if the file of the history is another one than was opened."""
+        if self.database.file.is_replaced:
+            raise MediakitError(
+                f"The history {self.database.name} cannot record it. {REPLACED} "
+                "Nothing was sent."
+            )
 
     def count_against(
         self,
@@ -169,7 +180,7 @@ class History:
 
     # -- outcomes -----------------------------------------------------------------
 
-    def record(self, job: Job) -> Entry | None:
+    def record(self, job: JobRecord) -> Entry | None:
         """Record a job's state; return None if the job is not in this history."""
         now = self.clock.now()
 
@@ -178,12 +189,12 @@ class History:
 
         if job.settled_charge_micro_usd is None:
             # Most of these records change nothing, so no write lock is taken.
-            known = self.find(job.id)
-            if known is None or not changes_of(known):
-                return known
+            current = self.find(job.id)
+            if current is None or not changes_of(current):
+                return current
         return self._change(entries.c.job_id, job.id, changes_of)
 
-    def record_job(self, key: str, job: Job) -> Entry:
+    def record_job(self, key: str, job: JobRecord) -> Entry:
         """Record the state of the job with this key, however old the record is."""
         now = self.clock.now()
         # Nearly every answer is new, so it is not looked up before the lock is taken.
@@ -220,7 +231,7 @@ class History:
         entry = self._change(
             entries.c.key,
             key,
-            lambda known: changes_from_refusal(known, code=code, message=message),
+            lambda current: changes_from_refusal(current, code=code, message=message),
         )
         if entry is None:
             raise _not_claimed(key)
@@ -260,8 +271,8 @@ class History:
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
         """Return the latest attempt at one take of a request; None without one."""
         request = {"asked_key": asked_key, "draw_key": draw_key, "take": take}
-        found = self._entries(_NEWEST, **request)
-        return found[0] if found else None
+        attempts = self._entries(_NEWEST, **request)
+        return attempts[0] if attempts else None
 
     def last_take(self, *, asked_key: str, draw_key: str) -> int:
         """Return the highest take of a request; 0 if it was never submitted."""
@@ -292,8 +303,8 @@ class History:
         """Return the entries whose outputs have these URLs, by URL."""
         query = whole_entries().where(*where(service=service))
         rows = self.database.rows_with(query, entries.c.output_url, urls)
-        found = sorted(map(entry_of, rows), key=lambda entry: entry.number)
-        return {str(entry.output_url): entry for entry in found}
+        oldest_first = sorted(map(entry_of, rows), key=lambda entry: entry.number)
+        return {str(entry.output_url): entry for entry in oldest_first}
 
     def usual_runtime_s(
         self, *, service: str, kind: str, function: str
@@ -384,6 +395,16 @@ class History:
         )
         return [(when, charge) for when, charge in self.database.rows(query)]
 
+    def services(self, names: Iterable[str]) -> list[str]:
+        """Return which of some services have entries, that of the newest first."""
+        query = (
+            select(entries.c.service)
+            .where(entries.c.service.in_(names))
+            .group_by(entries.c.service)
+            .order_by(func.max(entries.c.number).desc())
+        )
+        return [service for (service,) in self.database.rows(query)]
+
     def projects(
         self, *, service: str | None = None, account: str | None = None
     ) -> list[str]:
@@ -429,9 +450,10 @@ class History:
         """Return the whole history as a frame; see `AsyncHistoryView.frame`."""
         from mediakit.history import frames
 
-        query = frames.params_query() if params else frames.frame_query()
-        rows = self.database.rows(query.where(*where(**chosen)))
-        return frames.params_frame(rows) if params else frames.entries_frame(rows)
+        if params:
+            return frames.params_frame(self.database, where(**chosen))
+        rows = self.database.rows(frames.frame_query().where(*where(**chosen)))
+        return frames.entries_frame(rows)
 
 
 def _not_claimed(key: str) -> NotFoundError:

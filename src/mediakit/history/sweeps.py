@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import (
@@ -13,16 +15,26 @@ from sqlalchemy import (
     literal,
     select,
     type_coerce,
+    update,
 )
 
 from mediakit.api_models import JobStatus
 from mediakit.history.entry import Entry
-from mediakit.history.frames import instants, text_array
+from mediakit.history.frames import free_name, instants, text_array
 from mediakit.history.rows import entry_of, whole_entries
+from mediakit.history.scores import (
+    JUDGE_COST,
+    Score,
+    cost_micro_usd,
+    score_of,
+    scores_query,
+    visible,
+)
 from mediakit.history.store import History
 from mediakit.history.tables import (
     entries,
     has_later_attempt,
+    job_scores,
     judgements,
     sweep_cells,
     sweeps,
@@ -52,7 +64,7 @@ class SweepCell(NamedTuple):
     asked_key: str
     take: int
     point: Mapping[str, object]
-    """The value of each axis, and the take as `take`."""
+    """The value of each axis, and the number of the take under `take`."""
 
 
 def save_sweep(
@@ -84,6 +96,30 @@ def save_sweep(
             for number, cell in enumerate(cells)
         ]
         upsert(db, sweep_cells, rows)
+
+
+def change_request(
+    history: History, sweep_id: str, cell: SweepCell, asked_key: str
+) -> None:
+    """Save another request of a cell, whose file was changed since the sweep began.
+
+    Other cells may have had that request, so its place in the grid has to match, too.
+    """
+    table = sweep_cells.c
+    query = select(table.number, table.point).where(
+        table.sweep == sweep_id,
+        table.asked_key == cell.asked_key,
+        table.take == cell.take,
+    )
+    point = json.loads(json.dumps(cell.point)).items()
+    with history.database.writing() as db:
+        numbers = [
+            number
+            for number, recorded in db.execute(query)
+            if point <= json.loads(recorded).items()
+        ]
+        is_it = and_(table.sweep == sweep_id, table.number.in_(numbers))
+        db.execute(update(sweep_cells).where(is_it).values(asked_key=asked_key))
 
 
 def find_sweep(
@@ -202,7 +238,45 @@ def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFra
     frame["charge_micro_usd"] = pd.array([n or 0 for n in spent], dtype="int64")
     frame["charge_usd"] = frame["charge_micro_usd"].astype("float64") / MICRO_PER_USD
     frame["begun_at"], frame["ended_at"] = instants(begun), instants(ended)
+    its = score_means(history, service=service, account=account)
+    names = dict.fromkeys(name for means in its.values() for name in means)
+    for name in sorted(names, key=JUDGE_COST.__eq__):
+        values = [its.get(sweep, {}).get(name) for sweep in ids]
+        kind = "Int64" if name == JUDGE_COST else "float64"
+        frame[free_name(name, frame)] = pd.Series(values, dtype=kind)
     return frame
+
+
+def score_means(
+    history: History, *, service: str, account: str
+) -> dict[str, dict[str, float | int]]:
+    """Return the mean of each score of each sweep, and what its judges charged."""
+    is_its = and_(
+        entries.c.asked_key == sweep_cells.c.asked_key,
+        entries.c.take == sweep_cells.c.take,
+    )
+    query = (
+        scores_query()
+        .add_columns(sweep_cells.c.sweep)
+        .join(entries, entries.c.job_id == job_scores.c.job_id)
+        .join(sweep_cells, is_its)
+        .where(job_scores.c.service == service, job_scores.c.account == account)
+    )
+    scores: dict[str, list[Score]] = {}
+    for row in history.database.rows(query):
+        scores.setdefault(row.sweep, []).append(score_of(row))
+    found: dict[str, dict[str, float | int]] = {}
+    for sweep, its in scores.items():
+        values: dict[str, list[float]] = {}
+        for score in chain.from_iterable(visible(its).values()):
+            for name, value in score.values.items():
+                if not isinstance(value, str) and value == value:
+                    values.setdefault(name, []).append(value)
+        found[sweep] = {name: fmean(each) for name, each in sorted(values.items())}
+        cost = cost_micro_usd(its)
+        if cost is not None:
+            found[sweep][JUDGE_COST] = cost
+    return found
 
 
 def _number(column: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The tables of the history in this version of mediakit."""
+"""The tables of the history in this version; `migrations` has the older ones."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -29,13 +29,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from mediakit.api_models import BillingState, JobStatus
+from mediakit.clock import to_instant, to_us
 from mediakit.history.entry import EntryState
-
-VERSION = 11
-"""The version of these tables. A history of another version is refused."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class Instant(TypeDecorator[datetime]):
@@ -46,13 +41,13 @@ class Instant(TypeDecorator[datetime]):
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> object:
         """Write an instant."""
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
+        return None if value is None else to_us(value)
 
     def process_result_value(
         self, value: int | None, dialect: Dialect
     ) -> datetime | None:
         """Read an instant, in UTC."""
-        return None if value is None else _EPOCH + value * _MICROSECOND
+        return None if value is None else to_instant(value)
 
 
 def storable(text: str) -> str:
@@ -246,6 +241,20 @@ scores = Table(
     Column("version", Words, primary_key=True),
     Column("score", Text, nullable=False),  # a JSON object of numbers and texts
     Column("scored_at", Instant, nullable=False),
+)
+
+# The jobs that a score is of. A score can be of several jobs with the same output.
+job_scores = Table(
+    "mediakit_job_scores",
+    metadata,
+    Column("service", String, primary_key=True),
+    Column("account", String, primary_key=True),
+    Column("job_id", Words, primary_key=True),
+    Column("scorer", Words, primary_key=True),
+    Column("version", Words, primary_key=True),
+    Column("seen", String, primary_key=True),
+    Column("cost_micro_usd", BigInteger),
+    Column("used_at", Instant, nullable=False),
 )
 
 hashes = Table(

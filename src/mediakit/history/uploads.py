@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from mediakit.history import tables
 from mediakit.history.store import History
@@ -43,6 +43,14 @@ def uploaded(
         table.c.content_type == content_type,
     )
     return next((text for (text,) in history.database.rows(query)), None)
+
+
+def forget_uploads(history: History, urls: Iterable[str], *, service: str) -> None:
+    """Forget the uploads with some URLs, so that their files are uploaded again."""
+    table = tables.uploads
+    conditions = (table.c.service == service, table.c.url.in_(sorted(set(urls))))
+    with history.database.writing() as db:
+        db.execute(delete(table).where(*conditions))
 
 
 def uploads_at(history: History, urls: Iterable[str], *, service: str) -> list[Upload]:

@@ -49,7 +49,10 @@ def probe_named(item: MediaItem) -> MediaInfo:
 
 def placeholder(value: str) -> str:
     """Return a placeholder URL for a local path, for checks and prices."""
-    return value if is_url(value) else f"https://file.invalid/{quote(value)}"
+    if is_url(value):
+        return value
+    # A file name need not be UTF-8; Python then has characters that are no text.
+    return f"https://file.invalid/{quote(value.encode('utf-8', 'surrogatepass'))}"
 
 
 def body_with_placeholders(
@@ -91,7 +94,7 @@ def preflight(
     if not infos:
         return []
     limits = function.media_limits(body_with_placeholders(function, body)[0])
-    known = [
+    media = [
         (item, info)
         for item in function.media(body)
         if (info := infos.get(item.value)) is not None
@@ -100,13 +103,13 @@ def preflight(
         problem
         for field, limit in limits.items()
         for problem in _problems(
-            field, limit, [(i.label, info) for i, info in known if i.field == field]
+            field, limit, [(i.label, info) for i, info in media if i.field == field]
         )
     ]
 
 
 def _problems(
-    field: str, limits: MediaLimits, found: list[tuple[str, MediaInfo]]
+    field: str, limits: MediaLimits, media: list[tuple[str, MediaInfo]]
 ) -> list[Problem]:
     each = [
         Problem(
@@ -114,12 +117,12 @@ def _problems(
             Found(all_of(str(problem.got) for problem in problems)),
             all_of(problem.accepted for problem in problems),
         )
-        for label, info in found
+        for label, info in media
         if (problems := limits.problems(label, info))
     ]
-    total = limits.total_problem(field, [info for _, info in found])
+    total = limits.total_problem(field, [info for _, info in media])
     # A single clip that is too long is not reported as too long "together" as well.
-    if total is None or (each and len(found) == 1):
+    if total is None or (each and len(media) == 1):
         return each
     return [*each, total]
 

@@ -6,12 +6,15 @@ import sys
 from functools import cache
 from hashlib import sha256
 from io import BytesIO
+from os import PathLike, fsdecode
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile, mkdtemp
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
+from mediakit.decoding import decoder_errors, in_srgb, without_warnings
 from mediakit.errors import InputError
+from mediakit.rules import Found
+from mediakit.web_urls import parts_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +76,7 @@ def result_suffix(url: str, media_type: str, content_type: str | None = None) ->
     result that is saved as ".html" would run its scripts when it is opened.
     """
     named = (content_type or "").partition(";")[0].strip().lower()
-    in_url = PurePosixPath(urlsplit(url).path).suffix.lower()
+    in_url = PurePosixPath(parts_of(url).path).suffix.lower()
     if named in _BY_CONTENT_TYPE:
         return _BY_CONTENT_TYPE[named]
     return in_url if in_url in _IN_URLS else _BY_MEDIA_TYPE.get(media_type, "")
@@ -104,7 +107,10 @@ def kernel_folder() -> Path:
     return Path(mkdtemp(prefix="mediakit-"))
 
 
+# PNG has these modes; others are converted.
 PICTURE_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+# These have numbers, whose black and white only their user knows.
+NUMBER_MODES = ("I", "F")
 CHANNELS = (3, 4)
 BRIGHTEST = 255
 ACCEPTED_ARRAY = (
@@ -114,7 +120,9 @@ ACCEPTED_ARRAY = (
 
 
 def file_of(value: object, field: str) -> Path | None:
-    """Write a medium held in memory to a file; None for anything else, such as a path.
+    """Return the file of a medium that is an object, written where it is in memory.
+
+    None for anything else, such as a path.
 
     Pictures, figures and arrays become lossless PNG files. Equal pictures give the
     same file, so they are uploaded and paid for once.
@@ -122,15 +130,42 @@ def file_of(value: object, field: str) -> Path | None:
     if isinstance(value, bytes | bytearray | memoryview):
         return write_kernel_file("bytes", bytes(value))
     if _is(value, "PIL.Image", "Image"):
-        return write_kernel_file("picture.png", _png(value))
+        return write_kernel_file("picture.png", _picture_png(value, field))
     if _is(value, "matplotlib.figure", "Figure"):
         out, figure = BytesIO(), cast("Figure", value)
         # Without the software's name, equal figures give equal bytes.
         figure.savefig(out, format="png", metadata={"Software": None})
         return write_kernel_file("figure.png", out.getvalue())
-    if _is(value, "numpy", "ndarray"):
+    if isinstance(value, PathLike) and not isinstance(value, Path):
+        return Path(fsdecode(value))
+    if hasattr(value, "read"):
+        return _file_of_open(value, field)
+    if _is(value, "numpy", "ndarray") or _is_tensor(value):
         return write_kernel_file("array.png", _array_png(value, field))
     return None
+
+
+def _is_tensor(value: object) -> bool:
+    """Tell whether it has the numbers of an array; columns of tables may have text."""
+    package = type(value).__module__.partition(".")[0]
+    has_array = hasattr(type(value), "__array__") and hasattr(value, "shape")
+    return has_array and package not in ("numpy", "pandas", "polars")
+
+
+def _file_of_open(file: Any, field: str) -> Path:
+    """Copy an open file, from its beginning, whatever was read or written of it."""
+    accepted = "a file that is open for reading bytes"
+    try:
+        position = file.tell()
+        file.seek(0)
+        content = file.read()
+        file.seek(position)
+    except (OSError, ValueError, AttributeError) as error:
+        text = Found(f"an open file that cannot be read: {error}")
+        raise InputError(field, got=text, accepted=accepted) from None
+    if not isinstance(content, bytes):
+        raise InputError(field, got=Found("a file of text"), accepted=accepted)
+    return write_kernel_file("file", content)
 
 
 def _is(value: object, module: str, name: str) -> bool:
@@ -139,23 +174,64 @@ def _is(value: object, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(value, kind)
 
 
-def _png(picture: Any) -> bytes:
+def _picture_png(picture: Any, field: str) -> bytes:
+    """Write a Pillow picture as it is seen: upright, in a mode that PNG has."""
+    from PIL import ImageOps
+
     image: PILImage = picture
+    try:
+        with decoder_errors():
+            with without_warnings():
+                upright = ImageOps.exif_transpose(image)
+            if upright.mode in NUMBER_MODES:
+                import numpy as np
+
+                return _array_png(np.asarray(upright), field)
+            return _png(_in_png_mode(upright))
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = error.__cause__ or error
+        text = Found(f"a Pillow picture that cannot be saved: {reason}")
+        raise InputError(field, got=text, accepted="a picture with pixels") from None
+
+
+def _in_png_mode(image: PILImage) -> PILImage:
+    if image.mode.startswith("I;16"):
+        import numpy as np
+        from PIL import Image
+
+        # Of either byte order.
+        return Image.fromarray(np.asarray(image).astype(np.uint16))
+    if image.mode in ("La", "RGBa"):
+        return image.convert(image.mode.upper())
+    if image.mode == "CMYK":
+        image = in_srgb(image)
     if image.mode not in PICTURE_MODES:
-        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        image.info.pop("icc_profile", None)  # of the colours that it had
+        return image.convert("RGBA" if image.has_transparency_data else "RGB")
+    return image
+
+
+def _png(image: PILImage) -> bytes:
     out = BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
 
 
 def _array_png(value: Any, field: str) -> bytes:
+    import numpy as np
     from PIL import Image
 
-    array: np.ndarray[Any, Any] = value
+    try:
+        array: np.ndarray[Any, Any] = np.ma.filled(np.asanyarray(value), 0)
+    except (TypeError, ValueError, RuntimeError) as error:  # on a GPU, with gradients
+        reason = Found(f"a {type(value).__name__} that is no array: {error}")
+        raise InputError(field, got=reason, accepted=ACCEPTED_ARRAY) from None
     if not _has_a_shape_of_a_picture(array) or not _has_colours(array):
         shape = " x ".join(map(str, array.shape)) or "no dimension"
-        got = f"an array of {shape}, {array.dtype}"
-        raise InputError(field, got=got, accepted=ACCEPTED_ARRAY)
+        text = f"an array of {shape}, {array.dtype}"
+        raise InputError(field, got=text, accepted=ACCEPTED_ARRAY)
     if array.dtype.kind in "fb":
         array = (array * BRIGHTEST).round().astype("uint8")
     return _png(Image.fromarray(array))

@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.decoding import (
+    Display,
+    bt709_frame,
+    decoded_frames,
     decoder_environment,
     decoder_errors,
-    displayed_size,
+    display_of,
     opened,
+    packet_frames,
     picture_track,
-    quarter_turns,
-    upright_pixels,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ TIMEOUT_S = 90
 NICENESS = 10
 
 _PICTURE = {"preset": "veryfast", "crf": "27", "maxrate": "2M", "bufsize": "4M"}
+# FFmpeg's numbers of colours (ITU-T H.273).
+_BT709, _LIMITED_RANGE = 1, 1
 _SOUND_HZ = 48_000
 _SOUND_BITS_PER_S = 96_000
 _ENTRY = "from mediakit.media.previews import main; main()"
@@ -102,9 +106,12 @@ def write_preview(source: Path, target: Path) -> None:
 
     with decoder_errors(), source.open("rb") as file:
         with opened(file) as clip:
-            first = next(clip.decode(picture_track(clip)), None)
-        if first is None:
-            raise ValueError("it has no frame")
+            stream = picture_track(clip)
+            first = next(decoded_frames(clip, stream), None)
+            if first is None:
+                raise ValueError("it has no frame")
+            display = display_of(stream, first)
+            size = _small(*display.size(first.width, first.height))
         file.seek(0)
         with (
             opened(file) as clip,
@@ -112,32 +119,39 @@ def write_preview(source: Path, target: Path) -> None:
                 str(target), "w", format="mp4", options={"movflags": "+faststart"}
             ) as copy,
         ):
-            _copy(clip, copy, _small(*displayed_size(first)))
+            _copy(clip, copy, size, display)
 
 
-def _copy(clip: InputContainer, copy: OutputContainer, size: tuple[int, int]) -> None:
+def _copy(
+    clip: InputContainer,
+    copy: OutputContainer,
+    size: tuple[int, int],
+    display: Display,
+) -> None:
     import av
 
-    seen = picture_track(clip)
-    seen.thread_type = "AUTO"
+    video = picture_track(clip)
+    video.thread_type = "AUTO"
     picture = copy.add_stream("libx264", rate=CLIP_MAX_FPS, options=_PICTURE)
     picture.width, picture.height = size
     picture.pix_fmt = "yuv420p"
+    picture.color_range = _LIMITED_RANGE
+    picture.colorspace = picture.color_primaries = picture.color_trc = _BT709
     picture.codec_context.time_base = Fraction(1, 1000)
     picture.codec_context.thread_count = 1
-    heard = clip.streams.audio[0] if clip.streams.audio else None
-    sound = copy.add_stream("aac", rate=_SOUND_HZ) if heard else None
+    audio = clip.streams.audio[0] if clip.streams.audio else None
+    sound = copy.add_stream("aac", rate=_SOUND_HZ) if audio else None
     if sound is not None:
         sound.bit_rate, sound.layout = _SOUND_BITS_PER_S, "stereo"
     even = av.AudioResampler("fltp", "stereo", _SOUND_HZ)
     last_s = -1.0
-    for frame in _frames(clip, [s for s in (seen, heard) if s is not None]):
+    for frame in _frames(clip, [s for s in (video, audio) if s is not None]):
         if sound is not None and isinstance(frame, av.AudioFrame):
             for piece in even.resample(frame):
                 copy.mux(sound.encode(piece))
         elif frame.time - last_s > 0.9 / CLIP_MAX_FPS:
             last_s = frame.time
-            copy.mux(picture.encode(_shrunk(frame, picture)))
+            copy.mux(picture.encode(_shrunk(frame, picture, display)))
     copy.mux(picture.encode(None))
     if sound is not None:
         copy.mux(sound.encode(None))
@@ -147,7 +161,7 @@ def _frames(clip: InputContainer, streams: list[Any]) -> Iterator[Any]:
     """Decode until every stream is past the end of the preview."""
     open_streams = {stream.index for stream in streams}
     for packet in clip.demux(*streams):
-        for frame in packet.decode():
+        for frame in packet_frames(packet):
             if frame.pts is None:
                 continue
             if frame.time < CLIP_MAX_S:
@@ -158,21 +172,12 @@ def _frames(clip: InputContainer, streams: list[Any]) -> Iterator[Any]:
             return
 
 
-def _shrunk(frame: av.VideoFrame, picture: Any) -> av.VideoFrame:
-    small = _upright(frame, picture.width, picture.height)
+def _shrunk(frame: av.VideoFrame, picture: Any, display: Display) -> av.VideoFrame:
+    size = picture.width, picture.height
+    small = bt709_frame(display.pixels(frame, size, "rgb24"))
     small.pts = round(frame.time * 1000)
     small.time_base = Fraction(1, 1000)
     return small
-
-
-def _upright(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
-    if quarter_turns(frame) == 0:
-        return frame.reformat(width, height, "yuv420p")
-    import av
-    import numpy as np
-
-    pixels = np.ascontiguousarray(upright_pixels(frame, (width, height), "rgb24"))
-    return av.VideoFrame.from_ndarray(pixels, "rgb24").reformat(format="yuv420p")
 
 
 def _small(width: int, height: int) -> tuple[int, int]:

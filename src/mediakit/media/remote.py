@@ -30,8 +30,6 @@ log = logging.getLogger("mediakit.media")
 LIMIT_S = 10.0
 BLOCK_BYTES = 131_072
 MAX_BYTES = 32 * BLOCK_BYTES
-# A single frame of a large clip can need the whole allowance.
-PROBE_BYTES = 500_000
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
@@ -60,15 +58,13 @@ class Http(Protocol):
 async def probe_url(
     url: str, expected: MediaName, http: Http, *, limit_s: float = LIMIT_S
 ) -> MediaInfo | None:
-    """Read the properties of a medium at a URL from its header.
+    """Read the properties of a medium at a URL; see `probe_file`.
 
     It downloads at most about 4 MB. None if they cannot be read for any reason.
     """
 
     def probe(file: RemoteFile) -> MediaInfo:
-        return probe_file(
-            BufferedReader(file), expected, file.size_bytes, probe_bytes=PROBE_BYTES
-        )
+        return probe_file(BufferedReader(file), expected, file.size_bytes, whole=False)
 
     return await read_remote(url, http, probe, limit_s=limit_s)
 
@@ -191,8 +187,8 @@ class RemoteFile(RawIOBase):
                 raise OSError(f"the response was {response.status}")
 
     async def _take_block(self, response: Response, index: int) -> None:
-        found = _RANGE.fullmatch(response.header("Content-Range") or "")
-        first, last, total = map(int, found.groups()) if found else (0, 0, 0)
+        match = _RANGE.fullmatch(response.header("Content-Range") or "")
+        first, last, total = map(int, match.groups()) if match else (0, 0, 0)
         start = index * BLOCK_BYTES
         stop = min(start + BLOCK_BYTES, total)
         if (first, last + 1) != (start, stop) or self.size_bytes not in (0, total):

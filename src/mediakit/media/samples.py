@@ -7,16 +7,20 @@ from contextlib import contextmanager
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from mediakit.decoding import (
+    Display,
+    counted,
+    decoded_frames,
     decoder_errors,
-    displayed_size,
+    display_of,
+    has_moving_pictures,
+    is_picture,
     opened,
     picture_track,
-    upright_pixels,
+    small_picture,
 )
-from mediakit.media.probing import duration_s
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +37,7 @@ MAX_PX = 640
 SMALL_PX = 64
 SHORT_S = 30.0
 WHITE = 255
+MICROSECONDS = 1_000_000
 POSTER_AT_S = 1.0
 POSTER_MAX_PX = 320
 THUMBNAIL_MAX_PX = 160
@@ -41,41 +46,40 @@ JPEG_QUALITY = 78
 
 def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
     """Make a small JPEG of a picture, or of a clip's frame at about one second."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, UnidentifiedImageError
 
     if isinstance(source, Path):
         with source.open("rb") as file:
             return poster_jpeg(file, max_px)
     with decoder_errors():
         try:
-            with Image.open(source) as image:
-                image.draft("RGB", (max_px, max_px))
-                return _jpeg(ImageOps.exif_transpose(image), max_px)
+            return _jpeg(small_picture(source, max_px))
         except UnidentifiedImageError:
             source.seek(0)
         with opened(source) as container:
-            frame = _poster_frame(container)
-            return _jpeg(Image.fromarray(_pixels(frame, "rgb24", max_px)), max_px)
+            return _jpeg(Image.fromarray(_poster_pixels(container, max_px)))
 
 
-def _poster_frame(container: InputContainer) -> VideoFrame:
+def _poster_pixels(container: InputContainer, max_px: int) -> Colours:
     stream = picture_track(container)
-    at_s = min(POSTER_AT_S, (duration_s(container) or 0) / 2)
-    chosen = None
-    for frame in container.decode(stream):
+    # Where the header is wrong, another frame is chosen.
+    at_s = min(POSTER_AT_S, (container.duration or 0) / MICROSECONDS / 2)
+    start_s, chosen = None, None
+    for frame in decoded_frames(container, stream):
         chosen = frame
-        if frame.pts is None or frame.time >= at_s:
+        if frame.pts is None:
+            break
+        start_s = frame.time if start_s is None else start_s
+        if frame.time - start_s >= at_s:
             break
     if chosen is None:
         raise ValueError("it has no frame")
-    return chosen
+    return _pixels(chosen, display_of(stream, chosen), "rgb24", max_px)
 
 
-def _jpeg(image: PILImage, max_px: int) -> bytes:
-    small = image.convert("RGB")
-    small.thumbnail((max_px, max_px))
+def _jpeg(image: PILImage) -> bytes:
     out = BytesIO()
-    small.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    image.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
     return out.getvalue()
 
 
@@ -93,14 +97,21 @@ def sampled_colours(path: Path, count: int) -> list[Colours]:
     return _sampled(path, count, "RGB")
 
 
-def _sampled(path: Path, count: int, mode: str) -> list[NDArray[np.uint8]]:
+def _sampled(path: Path, count: int, mode: Literal["L", "RGB"]) -> list[Colours]:
+    import numpy as np
+
     if _is_picture(path):
-        return [_picture(path, mode)]
+        with path.open("rb") as file:
+            return [np.asarray(small_picture(file, MAX_PX, mode))]
     pixel_format = {"L": "gray", "RGB": "rgb24"}[mode]
     with _container(path) as container:
-        if not container.streams.video:
+        if not has_moving_pictures(container):
             return []
-        return [_pixels(frame, pixel_format) for frame in _spread(container, count)]
+        stream = picture_track(container)
+        return [
+            _pixels(frame, display_of(stream, frame), pixel_format)
+            for frame in _spread(path, container, stream, count)
+        ]
 
 
 def brightness(path: Path, count: int) -> list[float]:
@@ -111,10 +122,10 @@ def brightness(path: Path, count: int) -> list[float]:
     if _is_picture(path):
         return []
     with _container(path) as container:
-        if not container.streams.video:
+        if not has_moving_pictures(container):
             return []
-        frames = islice(container.decode(picture_track(container)), count)
-        small = (_pixels(frame, "gray", SMALL_PX) for frame in frames)
+        frames = islice(decoded_frames(container, picture_track(container)), count)
+        small = (_pixels(frame, Display(), "gray", SMALL_PX) for frame in frames)
         return [float(luma.mean()) / WHITE for luma in small]
 
 
@@ -145,42 +156,28 @@ def _container(path: Path) -> Iterator[InputContainer]:
 
 
 def _is_picture(path: Path) -> bool:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with decoder_errors(), Image.open(path):
-            return True
-    except UnidentifiedImageError:
-        return False
-
-
-def _picture(path: Path, mode: str) -> NDArray[np.uint8]:
-    import numpy as np
-    from PIL import Image, ImageOps
-
-    with decoder_errors(), Image.open(path) as image:
-        image.draft(mode, (MAX_PX, MAX_PX))
-        upright = ImageOps.exif_transpose(image).convert(mode)
-    upright.thumbnail((MAX_PX, MAX_PX), Image.Resampling.BOX)
-    return np.asarray(upright)
+    with path.open("rb") as file:
+        return is_picture(file)
 
 
 def _pixels(
-    frame: VideoFrame, pixel_format: str, max_px: int = MAX_PX
+    frame: VideoFrame, display: Display, pixel_format: str, max_px: int = MAX_PX
 ) -> NDArray[np.uint8]:
-    width, height = displayed_size(frame)
+    width, height = display.size(frame.width, frame.height)
     scale = min(1, max_px / max(width, height))
     size = max(1, round(width * scale)), max(1, round(height * scale))
-    return upright_pixels(frame, size, pixel_format)
+    return display.pixels(frame, size, pixel_format)
 
 
-def _spread(container: InputContainer, count: int) -> Iterator[VideoFrame]:
-    stream = picture_track(container)
-    length_s = duration_s(container, stream) or 0
+def _spread(
+    path: Path, container: InputContainer, stream: VideoStream, count: int
+) -> Iterator[VideoFrame]:
+    with _container(path) as whole:
+        length_s = counted(whole, picture_track(whole)).seconds or 0
     due_s = [length_s * (index + 0.5) / count for index in range(count)]
     if length_s > SHORT_S and stream.time_base:
         return _sought(container, stream, due_s)
-    return _passed(container.decode(stream), due_s, _shown_s(stream))
+    return _passed(decoded_frames(container, stream), due_s, _shown_s(stream))
 
 
 def _shown_s(stream: VideoStream) -> float:
@@ -208,11 +205,11 @@ def _sought(
 ) -> Iterator[VideoFrame]:
     """Yield the same by seeking, because decoding all of a long clip is slow."""
     assert stream.time_base is not None
-    shown = round(_shown_s(stream) / stream.time_base)
+    frame_ticks = round(_shown_s(stream) / stream.time_base)
     for at_s in due_s:
         offset = round(at_s / stream.time_base) + (stream.start_time or 0)
         container.seek(offset, stream=stream)
         for frame in container.decode(stream):
-            if frame.pts is None or frame.pts + shown > offset:
+            if frame.pts is None or frame.pts + frame_ticks > offset:
                 yield frame
                 break

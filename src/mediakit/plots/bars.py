@@ -62,8 +62,8 @@ def share(
         InputError: The frame has no charges or no such column.
     """
     check(frame, [CHARGE, by], "a spend frame")
-    known = frame[frame[CHARGE].notna()]
-    sums = known[[CHARGE]].astype("int64").groupby(names_of(known, by)).sum()
+    rows = frame[frame[CHARGE].notna()]
+    sums = rows[[CHARGE]].astype("int64").groupby(names_of(rows, by)).sum()
     drawn = _named(largest(sums, sums[CHARGE]), by)
     canvas = canvas_on(ax, theme)
     charges = drawn[CHARGE].tolist()
@@ -76,7 +76,7 @@ def share(
     texts = [f"{format_cents(c)}{part}" for c, part in zip(charges, parts, strict=True)]
     names = drawn[by].tolist()
     _draw(canvas, names, charges, texts, canvas.palette.of(names))
-    canvas.dollars_across("USD", notes_of(len(frame) - len(known), "a charge"))
+    canvas.dollars_across("USD", notes_of(len(frame) - len(rows), "a charge"))
     title = f"{title}: {format_cents(total)}"
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 
@@ -89,7 +89,7 @@ def changes(
     ax: Axes | None = None,
     theme: Theme | None = None,
 ) -> Axes:
-    """Draw what changed since last month, from more to less (spec 4.19).
+    """Draw what changed since last month, the largest increase first (spec 4.19).
 
     Args:
         monthly_before: As `client.spend.monthly(...)` returns it: charge_micro_usd and
@@ -203,22 +203,22 @@ def cost_per_keeper(
     import pandas as pd
 
     charges, free = drawn_charges(charges, [CHARGE, KEEP], by)
-    known = charges[charges[CHARGE].notna()]
-    names = names_of(known, by, NOT_SET)
-    judged = known[KEEP].notna()
-    if RATING in known:
-        judged |= known[RATING].notna()
+    rows = charges[charges[CHARGE].notna()]
+    names = names_of(rows, by, NOT_SET)
+    is_rated = rows[KEEP].notna()
+    if RATING in rows:
+        is_rated |= rows[RATING].notna()
     counted = {
-        CHARGE: known[CHARGE].astype("int64"),
+        CHARGE: rows[CHARGE].astype("int64"),
         "jobs": 1,
-        "kept": known[KEEP].astype("Int64").fillna(0).astype("int64"),
-        "unrated": (~judged).astype("int64"),
+        "kept": rows[KEEP].astype("Int64").fillna(0).astype("int64"),
+        "unrated": (~is_rated).astype("int64"),
     }
-    sums = pd.DataFrame(counted, known.index).groupby(names).sum().astype("int64")
+    sums = pd.DataFrame(counted, rows.index).groupby(names).sum().astype("int64")
     drawn = largest(sums, sums[CHARGE])
     costs = [
-        divide_half_up(charge, kept) if kept else None
-        for charge, kept in zip(drawn[CHARGE].tolist(), drawn["kept"], strict=True)
+        divide_half_up(charge, keepers) if keepers else None
+        for charge, keepers in zip(drawn[CHARGE].tolist(), drawn["kept"], strict=True)
     ]
     drawn = drawn.assign(**{COST: pd.array(costs, dtype="Int64")})
     drawn = drawn.sort_values(COST, na_position="last", kind="stable")
@@ -231,20 +231,20 @@ def cost_per_keeper(
     keep: Literal["begin", "end"] = "end" if by in PATHS else "begin"
     bars = drawn[COST].fillna(0).tolist()
     colours = [canvas.palette.accent] * len(drawn)
-    shown = [text.removesuffix(" kept") for text in texts] if canvas.compact else texts
-    _draw(canvas, drawn[by].tolist(), bars, shown, colours, keep)
+    labels = [text.removesuffix(" kept") for text in texts] if canvas.compact else texts
+    _draw(canvas, drawn[by].tolist(), bars, labels, colours, keep)
     unrated, jobs = int(drawn["unrated"].sum()), int(drawn["jobs"].sum())
     notes = [f"{unrated:,} of {jobs:,} jobs not rated"] if unrated else []
-    all_notes = [*notes, *free, *notes_of(len(charges) - len(known), "a charge")]
+    all_notes = [*notes, *free, *notes_of(len(charges) - len(rows), "a charge")]
     canvas.dollars_across("USD per kept result", all_notes)
     text = f"{title}. {listed(drawn[by].tolist(), texts)}."
     return canvas.finish(drawn, title, " ".join([text, *(f"{n}." for n in notes)]))
 
 
-def _kept_text(charge: int, jobs: int, kept: int, _: int, cost: Any) -> str:
-    if not kept:
+def _kept_text(charge: int, jobs: int, keepers: int, _: int, cost: Any) -> str:
+    if not keepers:
         return f"{format_cents(charge)}, none of {jobs:,} kept"
-    return f"{format_cents(cost)}  {kept:,} of {jobs:,} kept"
+    return f"{format_cents(cost)}  {keepers:,} of {jobs:,} kept"
 
 
 def _named(sums: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -268,4 +268,4 @@ def _draw(
         color=list(colours),
         linewidth=0,
     )
-    canvas.name_rows([canvas.name(name, keep=keep) for name in names], texts)
+    canvas.name_rows(canvas.names(names, keep=keep), texts)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, timedelta
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client.budgets import budget_of
@@ -43,6 +44,7 @@ AHEAD = [EXPECTED, LOW, HIGH]
 BUDGET = "budget_micro_usd"
 LEFT = "left_micro_usd"  # a column of the burn-down of a budget
 COMPLETE = "complete"
+BY = {"project": "project", "api_key_id": "key"}  # the word that `daily` takes
 
 
 # -- sums by day -----------------------------------------------------------------------
@@ -91,12 +93,6 @@ def _asked(frame: pd.DataFrame) -> list[pd.Timestamp]:
     return list(days.dropna())
 
 
-def _with_zone(days: pd.Index) -> pd.DatetimeIndex:
-    import pandas as pd
-
-    return pd.DatetimeIndex(days).as_unit("us").tz_localize("UTC")
-
-
 # -- spend by day ----------------------------------------------------------------------
 
 
@@ -121,7 +117,7 @@ def spend_by_day(
 
     Returns:
         The Axes: x in days, y in USD. Its `frame` has one row per name and day, or
-        week by its Monday: day (datetime64, UTC), `by` (category, the largest first)
+        week by its Monday: day (datetime64), `by` (category, the largest first)
         and charge_micro_usd (int64, exact).
 
     Raises:
@@ -141,7 +137,7 @@ def spend_by_day(
     names = [str(name) for name in sums]
     drawn = pd.DataFrame(
         {
-            DAY: _with_zone(sums.index.repeat(len(names))),
+            DAY: pd.DatetimeIndex(sums.index.repeat(len(names))).as_unit("us"),
             by: pd.Categorical(names * len(sums), list(dict.fromkeys(names))),
             CHARGE: sums.to_numpy().ravel(),
         }
@@ -185,10 +181,9 @@ def _patches(canvas: Canvas, names: list[str], amounts: list[str]) -> list[Any]:
     from matplotlib.patches import Patch
 
     colours = canvas.palette.of(names)
-    rows = zip(names, amounts, colours, strict=True)
+    rows = zip(canvas.names(names), amounts, colours, strict=True)
     return [
-        Patch(color=colour, label=f"{canvas.name(name)}  {amount}")
-        for name, amount, colour in rows
+        Patch(color=colour, label=f"{name}  {amount}") for name, amount, colour in rows
     ][::-1]
 
 
@@ -233,18 +228,53 @@ def _draw_stack(canvas: Canvas, sums: pd.DataFrame, days_n: int) -> None:
 
 def in_days(canvas: Canvas) -> None:
     """Format the x axis as dates in UTC."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.dates import AutoDateLocator, num2date
+    from matplotlib.ticker import Formatter
+
+    class Days(Formatter):
+        """Writes "1 Nov", "8", "15", and the year at the end of the axis."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return self.format_ticks([x])[0]
+
+        def format_ticks(self, values: Sequence[float]) -> list[str]:
+            days = [num2date(value, tz=UTC) for value in values]  # type: ignore[no-untyped-call]
+            self.set_offset_string(f"{days[-1]:%Y}" if days else "")
+            return day_texts(days)
+
+        def set_offset_string(self, text: str) -> None:
+            self.offset = text
+
+        def get_offset(self) -> str:
+            return self.offset
 
     most = 6 if canvas.compact else 12
-    dates: Any = (AutoDateLocator, ConciseDateFormatter)
-    locator = dates[0](tz=UTC, minticks=3, maxticks=most)
-    formatter = dates[1](locator, tz=UTC)
-    canvas.axes.xaxis.set_major_locator(locator)
-    canvas.axes.xaxis.set_major_formatter(formatter)
+    locator: Any = AutoDateLocator
+    canvas.axes.xaxis.set_major_locator(locator(tz=UTC, minticks=3, maxticks=most))
+    canvas.axes.xaxis.set_major_formatter(Days())
     canvas.axes.tick_params(axis="x", pad=6)
     offset = canvas.axes.xaxis.get_offset_text()
     offset.set_color(canvas.palette.quiet)
     offset.set_fontsize(canvas.text_size)
+
+
+def day_texts(days: Sequence[datetime]) -> list[str]:
+    """Return the labels of instants on an axis: what the one before does not say."""
+    texts, before = [], None
+    are_months = len(days) > 1 and all(
+        (day.day, day.hour, day.minute) == (1, 0, 0) for day in days
+    )
+    for day in days:
+        text = "" if are_months else str(day.day)
+        if before is None or (day.year, day.month) != (before.year, before.month):
+            text = f"{text} {day:%b}".strip()
+        if before is not None and day.year != before.year:
+            text = f"{text} {day.year}"
+        if (day.hour, day.minute) != (0, 0):
+            text = f"{day:%H:%M}"
+        texts.append(text)
+        before = day
+    return texts
 
 
 # -- cumulative spend ------------------------------------------------------------------
@@ -272,14 +302,15 @@ def cumulative(
 
     Returns:
         The Axes: x in days, y in USD. A day's sum is drawn at the day's end. Its
-        `frame` has one row per day of the month: day (datetime64, UTC),
+        `frame` has one row per day of the month: day (datetime64),
         spent_micro_usd (Int64, <NA> after today), expected_micro_usd, low_micro_usd
-        and high_micro_usd (Int64, <NA> before today) and budget_micro_usd (Int64).
+        and high_micro_usd (Int64, <NA> before today; an interval takes a week of
+        spend) and budget_micro_usd (Int64).
 
     Raises:
         InputError: The frame is not daily spend, the budget is not an amount, the
-            forecast covers other days, or the spend of all keys would be compared
-            with a `Budget`.
+            forecast covers other days or other spend, such as a project's, or the
+            spend of all keys would be compared with a `Budget`.
     """
     import pandas as pd
 
@@ -291,6 +322,8 @@ def cumulative(
     if forecast is not None:
         ahead = forecast.frame()
         ahead = ahead.set_index(_days(ahead))
+        if not forecast.has_interval:
+            ahead[[LOW, HIGH]] = pd.NA
     drawn = _cumulated(frame, sums.sum(axis=1), ahead, limit)
     canvas = canvas_on(ax, theme)
     has_lines = drawn[[EXPECTED, BUDGET]].notna().to_numpy().any()
@@ -301,9 +334,11 @@ def cumulative(
     title = text = f"{when}: {format_cents(spent)}{of} spent"
     if (expected := _last(drawn, EXPECTED)) is not None:
         end = day_name(drawn[DAY].iloc[-1])
-        text += f". {format_cents(expected)} expected by {end}, {_range_text(drawn)}"
+        text += f". {format_cents(expected)} expected by {end}"
+        if _last(drawn, HIGH) is not None:
+            text += f", {_range_text(drawn)}"
     _draw_lines(canvas, drawn)
-    ends = drawn[DAY].dt.tz_localize(None)
+    ends = drawn[DAY]
     # The first tick of the next month is left out.
     last = ends.iloc[-1] + timedelta(hours=23, minutes=59)
     canvas.axes.set_xlim(ends.iloc[0], last)
@@ -327,7 +362,10 @@ def _refuse_mixed(
             "client.spend.budget(...).frame() gives it; or give an amount such as "
             '"$200" as the budget',
         )
-    if forecast is None or _name_of(forecast.budget) == named:
+    if forecast is None:
+        return
+    _refuse_others(frame, forecast)
+    if _name_of(forecast.budget) == named:
         return
     if named is not None or LEFT not in frame:
         raise InputError(
@@ -336,6 +374,20 @@ def _refuse_mixed(
             accepted="the forecast of the same budget: "
             "client.spend.forecast(budget=...) for a Budget and the frame of "
             "client.spend.budget(...); without a Budget for client.spend.daily(...)",
+        )
+
+
+def _refuse_others(frame: pd.DataFrame, forecast: Forecast) -> None:
+    """Refuse to draw the forecast of a project or a key over the spend of others."""
+    for column in ("project", "api_key_id"):
+        name = getattr(forecast, column)
+        if name is None or (column in frame and (frame[column] == name).all()):
+            continue
+        raise InputError(
+            "frame",
+            got="other spend than that of the forecast",
+            accepted=f"only the rows whose {column} is {shown(name)}, because the "
+            f'forecast is of that one: daily(by="{BY[column]}"), filtered by {column}',
         )
 
 
@@ -363,7 +415,7 @@ def _cumulated(
         last.append(_days(still).min())
     else:
         last += [*by_day.index[-1:]]
-    columns: dict[str, Any] = {DAY: _with_zone(days)}
+    columns: dict[str, Any] = {DAY: pd.DatetimeIndex(days).as_unit("us")}
     columns[SPENT] = spent.where(days <= max(last, default=pd.NaT)).array
     if ahead is None:
         ahead = pd.DataFrame(index=days, columns=AHEAD)
@@ -416,12 +468,12 @@ def _draw_lines(canvas: Canvas, drawn: pd.DataFrame) -> None:
 
     axes, colour = canvas.axes, canvas.palette.accent
     # Sums stand at the ends of their days, and begin with nothing.
-    ends = drawn[DAY].dt.tz_localize(None) + timedelta(days=1)
+    ends = drawn[DAY] + timedelta(days=1)
     usd = drawn[[SPENT, *AHEAD, BUDGET]].astype("Float64") / MICRO_PER_USD
     usd = usd.set_index(ends)
     usd.loc[ends.iloc[0] - timedelta(days=1)] = [0.0, *[pd.NA] * 3, usd[BUDGET].iloc[0]]
     usd = usd.sort_index().astype("float64")
-    spent, ahead = usd[SPENT].dropna(), usd[AHEAD].dropna()
+    spent, ahead = usd[SPENT].dropna(), usd[usd[EXPECTED].notna()][AHEAD]
     if len(ahead):
         # The fan starts where the spend ends, even if that day has no forecast.
         if spent.index[-1] < ahead.index[0]:
@@ -436,15 +488,16 @@ def _draw_lines(canvas: Canvas, drawn: pd.DataFrame) -> None:
             label=f"expected {expected}",
             **look,
         )
-        axes.fill_between(
-            ahead.index,
-            ahead[LOW],
-            ahead[HIGH],
-            color=colour,
-            alpha=0.25,
-            linewidth=0,
-            label=_range_text(drawn),
-        )
+        if _last(drawn, HIGH) is not None:
+            axes.fill_between(
+                ahead.index,
+                ahead[LOW],
+                ahead[HIGH],
+                color=colour,
+                alpha=0.25,
+                linewidth=0,
+                label=_range_text(drawn),
+            )
     axes.fill_between(spent.index, 0, spent, color=colour, alpha=0.12, linewidth=0)
     label = f"spent {format_cents(_last(drawn, SPENT) or 0)}"
     axes.plot(spent.index, spent, color=colour, linewidth=2, label=label)

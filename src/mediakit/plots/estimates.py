@@ -64,16 +64,16 @@ def estimates(
 
     money = [ESTIMATE_LOW, ESTIMATE_HIGH, CHARGE]
     charges, free = drawn_charges(charges, money, by)
-    known = charges[charges[money].notna().all(axis=1)].reset_index(drop=True)
+    rows = charges[charges[money].notna().all(axis=1)].reset_index(drop=True)
     columns: dict[str, Any] = {
-        name: known[name] for name in ("job_id", "estimate_kind") if name in known
+        name: rows[name] for name in ("job_id", "estimate_kind") if name in rows
     }
-    columns[by] = _gathered(known, by)
-    columns |= {name: known[name].astype("int64") for name in money}
+    columns[by] = _gathered(rows, by)
+    columns |= {name: rows[name].astype("int64") for name in money}
     drawn = pd.DataFrame(columns)
     drawn[VARIANCE] = drawn[CHARGE] - drawn[ESTIMATE_HIGH]
     canvas = canvas_on(ax, theme)
-    notes = [*free, *notes_of(len(charges) - len(known), "an estimate or a charge")]
+    notes = [*free, *notes_of(len(charges) - len(rows), "an estimate or a charge")]
     title = "Charge against estimate"
     if drawn.empty:
         return canvas.empty(drawn, title, "No charges with an estimate", *notes)
@@ -93,13 +93,13 @@ def estimates(
     return canvas.finish(drawn, title, f"{text} {listed(names, texts)}.")
 
 
-def _gathered(known: pd.DataFrame, column: str) -> pd.Categorical:
+def _gathered(rows: pd.DataFrame, column: str) -> pd.Categorical:
     """Name each row; the rarer names become "other"."""
     import pandas as pd
 
-    if known.empty:
+    if rows.empty:
         return pd.Categorical([], categories=pd.Index([], dtype="str"))
-    names = names_of(known, column, "unknown").str.replace("_", " ")
+    names = names_of(rows, column, "unknown").str.replace("_", " ")
     counts = (
         names.value_counts().sort_index().sort_values(ascending=False, kind="stable")
     )
@@ -173,13 +173,13 @@ def _format(canvas: Canvas, money: pd.DataFrame) -> None:
 def _ticks(low: float, high: float, most: int) -> list[float]:
     """Choose round dollars between two, as many as allowed."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    found: list[float] = []
+    ticks: list[float] = []
     for steps in ((1, 2, 5), (1, 3), (1,)):
         every = (step * 10.0**power for power in powers for step in steps)
-        found = [tick for tick in every if low <= tick <= high] or found
-        if len(found) <= most:
-            return found
-    return found[:: -(-len(found) // most)]
+        ticks = [tick for tick in every if low <= tick <= high] or ticks
+        if len(ticks) <= most:
+            return ticks
+    return ticks[:: -(-len(ticks) // most)]
 
 
 def _dollars(usd: float, _: int | None) -> str:

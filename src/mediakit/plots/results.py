@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
@@ -27,17 +28,28 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
 
     from mediakit.sweep.comparison import Comparison
 
 MOST_VALUES = 50
 MOST_LISTED = 12
-ROW_INCHES, CELL_INCHES, AROUND_INCHES = 0.34, 0.55, 1.1
+ROW_INCHES, NAMED_ROW_INCHES, CELL_INCHES, AROUND_INCHES = 0.34, 0.5, 0.55, 1.1
 STARS = (1, 5)
 COLOUR_MAP = "YlGnBu"
 MIDDLE_LUMINANCE = 0.5
 SIZE = re.compile(r"(-?\d+(?:\.\d+)?)([kK]?)")
 RESULTS = "a frame of results or charges"
+LINE_LETTERS, FEWEST_LETTERS, MOST_LINES = (
+    26,
+    8,
+    4,
+)  # of a name that is broken into lines
+LONGEST_BESIDE = 24  # letters of a name beside its row; longer ones stand above
+AROUND_NAMES_PX = 40
+FILLED = 0.92  # of the width of a cell by its name
+LEAST_CELL_POINTS, ROOM_FOR_COUNT_POINTS = 17, 26
 ON_A_MARK = "on a mark"  # a text whose background is the mark
 MEAN, COUNT, ROWS = "mean", "count", "rows"
 
@@ -75,36 +87,35 @@ def heatmap(
         InputError: The frame has no such columns, the values are not numbers, or a
             column has more than 50 values.
     """
-    from pandas.api.types import is_numeric_dtype
+    from mediakit.sweep.rankings import numbers_of
 
     check(frame, [x, y, value], RESULTS)
-    numbers = frame[value]
-    if not is_numeric_dtype(numbers):
-        raise InputError("value", got=value, accepted="a column of numbers, or keep")
+    numbers = numbers_of(frame, value, "value")
     across, down = _ordered(frame, x), _ordered(frame, y)
-    cells = numbers.astype("Float64").groupby([down, across], observed=False)
+    cells = numbers.groupby([down, across], observed=False)
     drawn = cells.agg([MEAN, COUNT, "size"]).rename(columns={"size": ROWS})
     drawn = drawn.reset_index().astype({MEAN: "float64", COUNT: "int64"})
     rows, columns = len(down.cat.categories), len(across.cat.categories)
     canvas = canvas_on(ax, theme, AROUND_INCHES + CELL_INCHES * max(rows, 2))
     title = f"{_words(value)} by {_words(y)} and {_words(x)}"
     title = f"Mean {title}" if value != "keep" else f"Part that was kept by {title[8:]}"
-    known = drawn[drawn[COUNT] > 0]
-    if known.empty:
+    valued = drawn[drawn[COUNT] > 0]
+    if valued.empty:
         return canvas.empty(drawn, title, f"No results with a {_words(value)}")
     means = drawn[MEAN].to_numpy().reshape(rows, columns)
     _colour_cells(canvas, means, STARS if value == "rating" else None)
-    _write_cells(canvas, drawn, columns, value)
     axes = canvas.axes
     canvas.quiet_frame()
-    names = [canvas.name(str(name)) for name in across.cat.categories]
-    axes.set_xticks([place + 0.5 for place in range(columns)], names)
-    names = [canvas.name(str(n), keep="begin") for n in down.cat.categories]
-    axes.set_yticks([place + 0.5 for place in range(rows)], names)
+    names = canvas.names([str(n) for n in down.cat.categories], keep="begin")
+    lines = [_in_lines(name, LINE_LETTERS, most=2) for name in names]
+    axes.set_yticks([place + 0.5 for place in range(rows)], lines)
+    names = canvas.names([str(n) for n in across.cat.categories], keep="begin")
+    _name_columns(canvas, names, is_own=ax is None)
+    _write_cells(canvas, drawn, columns, value)
     canvas.label(_words(x), _words(y))
-    best = known.iloc[int(known[MEAN].argmax())]
+    best = valued.iloc[int(valued[MEAN].argmax())]
     text = (
-        f"{title}. {int(drawn[COUNT].sum()):,} results in {len(known):,} of "
+        f"{title}. {int(drawn[COUNT].sum()):,} results in {len(valued):,} of "
         f"{len(drawn):,} cells. Highest for {best[y]} and {best[x]}: "
         f"{_value_text(float(best[MEAN]), value)}."
     )
@@ -118,16 +129,16 @@ def _ordered(frame: pd.DataFrame, column: str) -> pd.Series:
 
     values = frame[column]
     if not isinstance(values.dtype, pd.CategoricalDtype):
-        known = list(values.dropna().drop_duplicates())
-        sizes = [SIZE.match(str(each)) for each in known]
+        categories = list(values.dropna().drop_duplicates())
+        sizes = [SIZE.match(str(each)) for each in categories]
         if all(sizes) or is_numeric_dtype(values):
-            known = sorted(known, key=_size)
-        values = values.astype(pd.CategoricalDtype(known))
+            categories = sorted(categories, key=_size)
+        values = values.astype(pd.CategoricalDtype(categories))
     values = values.cat.remove_unused_categories()
     if len(values.cat.categories) > MOST_VALUES:
-        got = f"{column} with {len(values.cat.categories):,} values"
+        text = f"{column} with {len(values.cat.categories):,} values"
         accepted = f"a column of at most {MOST_VALUES} values"
-        raise InputError("frame", got=got, accepted=accepted)
+        raise InputError("frame", got=text, accepted=accepted)
     return values
 
 
@@ -170,15 +181,71 @@ def _colour_cells(
     axes.set(xlim=(0, means.shape[1]), ylim=(means.shape[0], 0))
 
 
+def _in_lines(text: str, letters: int, most: int) -> str:
+    """Break a name into lines; what is too long for them ends with an ellipsis."""
+    lines = wrap(text, letters, max_lines=most, placeholder="…")
+    return "\n".join(lines) or text
+
+
+def _cell_px(canvas: Canvas) -> float:
+    """Return how wide a cell will be, once the names of the rows have their room."""
+    axes = canvas.axes
+    figure: Any = axes.figure
+    box, columns = axes.get_window_extent(), axes.get_xlim()[1]
+    if figure.get_layout_engine() is None:
+        return float(box.width / columns)
+    width_px = max(each.width for each in _extents(axes.get_yticklabels()))
+    moved_px = max(0.0, width_px + AROUND_NAMES_PX - box.x0)
+    return float((box.width - moved_px) / columns)
+
+
+def _extents(labels: Sequence[Text]) -> list[Bbox]:
+    for label in labels:
+        label.set_parse_math(False)  # a dollar sign is no formula
+    return [label.get_window_extent() for label in labels]
+
+
+def _name_columns(canvas: Canvas, names: Sequence[str], *, is_own: bool) -> None:
+    """Write the names of the columns: in lines if they are too wide, or upright."""
+    axes, cell_px = canvas.axes, _cell_px(canvas)
+    places = [place + 0.5 for place in range(len(names))]
+    axes.set_xticks(places, names)
+    longest = max(map(len, names))
+    width_px = max(each.width for each in _extents(axes.get_xticklabels()))
+    letters = int(cell_px * FILLED / (width_px / longest))
+    if letters >= longest:
+        return
+    lines = -(-longest // letters) if letters >= FEWEST_LETTERS else MOST_LINES + 1
+    if lines < MOST_LINES:
+        broken = [_in_lines(name, letters, most=MOST_LINES) for name in names]
+        axes.set_xticks(places, broken)
+        return
+    figure: Any = axes.figure
+    axes.tick_params(axis="x", labelrotation=90)
+    boxes = _extents(axes.get_xticklabels())
+    if (line_px := max(box.width for box in boxes)) > cell_px:
+        size_points: Any = axes.get_xticklabels()[0].get_fontsize()
+        axes.tick_params(axis="x", labelsize=size_points * cell_px / line_px)
+    if is_own:
+        heights = [box.height for box in boxes]
+        figure.set_figheight(figure.get_figheight() + max(heights) / figure.dpi)
+
+
 def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) -> None:
     mesh: Any = canvas.axes.collections[0]
+    figure: Any = canvas.axes.figure
+    cell_points = _cell_px(canvas) * 72 / figure.dpi
+    if cell_points < LEAST_CELL_POINTS:
+        return  # the numbers would be written over each other
     for place, cell in enumerate(drawn.to_dict("records")):
         row, column = divmod(place, columns)
         colour, text = canvas.palette.quiet, f"no value\n({cell[ROWS]:,})"
         if cell[COUNT]:
             fill = mesh.cmap(mesh.norm(cell[MEAN]))
             colour = "#111111" if luminance(fill) > MIDDLE_LUMINANCE else "#ffffff"
-            text = f"{_value_text(cell[MEAN], value)}\nn={cell[COUNT]:,}"
+            text = _value_text(cell[MEAN], value)
+            if cell_points >= ROOM_FOR_COUNT_POINTS:
+                text += f"\nn={cell[COUNT]:,}"
         elif not cell[ROWS]:
             text = "–"  # noqa: RUF001 - the dash is intended
         canvas.axes.text(
@@ -226,22 +293,26 @@ def forest(
 
     Returns:
         The Axes: a row for each two values, the largest difference at the top. A
-        filled point exceeds chance; a hollow one does not, or is not known to. Its
-        `frame` has the rows of the comparison in this order.
+        filled point exceeds chance; a hollow one does not, or is of too few pairs.
+        Its `frame` has the rows of the comparison in this order.
 
     Raises:
         InputError: It is not a comparison, or has more than 50 rows.
     """
     frame = getattr(comparison, "frame", None)
     columns = ["first", "second", "difference", "low", "high", "pairs", "verdict"]
-    what = "a comparison, as results.compare(...) returns it"
-    check(frame, columns, what, field="comparison")
+    expected = "a comparison, as results.compare(...) returns it"
+    check(frame, columns, expected, field="comparison")
     drawn = comparison.frame
     drawn = drawn[drawn["difference"].notna()].sort_values(
         "difference", ascending=False, kind="stable", ignore_index=True
     )
     _refuse_many(drawn, "comparison")
-    canvas = canvas_on(ax, theme, AROUND_INCHES + ROW_INCHES * max(len(drawn), 4))
+    whole = [
+        f"{first} - {second}"
+        for first, second in zip(drawn["first"], drawn["second"], strict=True)
+    ]
+    canvas = canvas_on(ax, theme, _inches(whole))
     if drawn.empty:
         return canvas.empty(drawn, "Differences", "Nothing to compare")
     names = [
@@ -252,19 +323,27 @@ def forest(
     ranges = drawn.apply(lambda row: f"  ({row.low:+.2g} to {row.high:+.2g})", axis=1)
     ranges = ranges.where(drawn["low"].notna(), "")  # one pair has no interval
     texts = [
-        f"{difference:+.2g}{its_range}  n={pairs:,}"
-        for difference, its_range, pairs in zip(
-            drawn["difference"], ranges, drawn["pairs"], strict=True
+        f"{difference:+.2g}{its_range}  n={pairs:,}{few}"
+        for difference, its_range, pairs, few in zip(
+            drawn["difference"],
+            ranges,
+            drawn["pairs"],
+            drawn["verdict"].eq("unknown").map({True: ", too few", False: ""}),
+            strict=True,
         )
     ]
     is_told = (drawn["verdict"] == "exceeds").tolist()
-    _draw_intervals(canvas, drawn["difference"], drawn, names, texts, is_told)
+    above = _are_above(whole)
+    _draw_intervals(canvas, drawn["difference"], drawn, is_told)
+    canvas.name_rows(names, texts, above=above)
     canvas.axes.axvline(0, color=canvas.palette.quiet, linewidth=0.8)
     notes = ["filled: more than chance explains"]
+    if len(drawn) > 1:
+        notes.append(f"intervals and verdicts are for {len(drawn)} differences (Holm)")
     canvas.label("difference, with its 95% interval", notes=notes)
-    told = sum(is_told)
-    verb = "exceeds" if told == 1 else "exceed"
-    title = f"{told} of {len(drawn)} differences {verb} chance"
+    count = sum(is_told)
+    verb = "exceeds" if count == 1 else "exceed"
+    title = f"{count} of {len(drawn)} differences {verb} chance"
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 
 
@@ -297,17 +376,19 @@ def ranking(
         ["group", "strength"], ascending=[True, False], ignore_index=True
     )
     _refuse_many(drawn, "frame")
-    canvas = canvas_on(ax, theme, AROUND_INCHES + ROW_INCHES * max(len(drawn), 4))
+    whole = list(names_of(drawn, by))
+    canvas = canvas_on(ax, theme, _inches(whole))
     title = "Ranking by blind comparisons"
     if drawn.empty:
         return canvas.empty(drawn, title, "No comparisons")
-    names = [canvas.name(n, keep="begin") for n in names_of(drawn, by)]
+    names = canvas.names(whole, keep="begin")
     texts = [
         f"{row['wins']} won, {row['losses']} lost"
         + (f", {row['ties']} tied" if row["ties"] else "")
         for row in drawn.to_dict("records")
     ]
-    _draw_intervals(canvas, drawn["strength"], drawn, names, texts, [True] * len(drawn))
+    _draw_intervals(canvas, drawn["strength"], drawn, [True] * len(drawn))
+    canvas.name_rows(names, texts, above=_are_above(whole))
     first_rows = drawn.index[drawn["group"].diff() > 0]
     for place in first_rows:
         between = canvas.axes.axhline(place - 0.5, linestyle=":", linewidth=1)
@@ -317,6 +398,17 @@ def ranking(
         notes = ["rows on two sides of a dotted line were never compared"]
     canvas.label("strength (log-odds of winning), with its 90% interval", notes=notes)
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
+
+
+def _are_above(names: Sequence[str]) -> bool:
+    """Tell whether names are too long to stand beside their rows."""
+    return max(map(len, names), default=0) > LONGEST_BESIDE
+
+
+def _inches(names: Sequence[str]) -> float:
+    """Return the height of a figure with a row for each name."""
+    row_inches = NAMED_ROW_INCHES if _are_above(names) else ROW_INCHES
+    return AROUND_INCHES + row_inches * max(len(names), 4)
 
 
 def _refuse_many(drawn: pd.DataFrame, field: str) -> None:
@@ -329,8 +421,6 @@ def _draw_intervals(
     canvas: Canvas,
     middle: pd.Series[float],
     frame: pd.DataFrame,
-    names: Sequence[str],
-    texts: Sequence[str],
     is_filled: Sequence[bool],
 ) -> None:
     axes, places = canvas.axes, range(len(frame))
@@ -341,7 +431,6 @@ def _draw_intervals(
     axes.hlines(places, low, high, colors=colours, linewidth=2)
     axes.scatter(middle, places, s=42, c=fills, edgecolors=colours, zorder=3)
     canvas.grid("x")
-    canvas.name_rows(names, texts)
 
 
 # -- cost against quality --------------------------------------------------------------
@@ -382,8 +471,8 @@ def frontier(
         names = [by] if isinstance(by, str) else list(by)
         check(frame, [CHARGE, "rating", *names], RESULTS)
         points = pareto(frame.dropna(subset=names), names)
-    known = points[points["rating"].notna() & points[CHARGE].notna()]
-    drawn = known.sort_values([CHARGE, "rating"], kind="stable", ignore_index=True)
+    complete = points[points["rating"].notna() & points[CHARGE].notna()]
+    drawn = complete.sort_values([CHARGE, "rating"], kind="stable", ignore_index=True)
     canvas = canvas_on(ax, theme)
     title = "Mean rating against mean charge"
     if drawn.empty:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from mediakit.catalog.catalog import REQUEST_TYPES
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
+from mediakit.plots.glyphs import NOTE, drawable
 from mediakit.rules import all_of
 
 if TYPE_CHECKING:
@@ -42,26 +44,6 @@ DARK_COLOURS = (
     "#a3a33a",
 )
 MOST_NAMES = len(COLOURS)
-# Each function has its own colour in all plots: on a light and on a dark background.
-FUNCTION_COLOURS = {
-    "text-to-video": ("#332288", "#7468e0"),
-    "r1": ("#44aa99", "#4cc4b0"),
-    "r1-finalize": ("#99ddff", "#c0e9ff"),
-    "r2": ("#4477aa", "#6ba0d6"),
-    "r3": ("#bbcc33", "#cbdb4d"),
-    "r3b": ("#663333", "#a86b6b"),
-    "r4": ("#225555", "#4a8f8f"),
-    "r5": ("#aa4499", "#cc6cbc"),
-    "r5b": ("#ffaabb", "#ffc2ce"),
-    "r6": ("#666633", "#98985a"),
-    "keyframes": ("#cc6677", "#e0808e"),
-    "region-replace": ("#882255", "#b8508c"),
-    "compose-video": ("#117733", "#2c9150"),
-    "video-upscale": ("#88ccee", "#9adcff"),
-    "image-upscale": ("#ddcc77", "#eedd88"),
-    "text-to-image": ("#999933", "#a3a33a"),
-    "image-to-image": ("#ee8866", "#ff9f7d"),
-}
 OTHER = "other ("  # how the name of a group of names begins
 
 NOTEBOOK_SIZE = (9.0, 3.6)  # inches
@@ -69,6 +51,8 @@ COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
 FRAME = "frame"
 LONGEST_NAME, LONGEST_COMPACT_NAME = 40, 20
 LEAST_TOP_USD = 10 / MICRO_PER_USD
+TOP_OF_NOTHING_USD = 1.0
+NAME_ABOVE = 0.42  # rows
 HEADROOM = 1.05
 DARK_BELOW = 0.4  # of the luminance
 
@@ -89,14 +73,31 @@ class Palette:
     down: str
 
     def of(self, names: Sequence[str]) -> list[str]:
-        """Return a colour for each name: a function's own, or the next free one."""
-        kinds = (name.rsplit("/", 1)[-1].lower().replace(" ", "-") for name in names)
-        own = [self.functions.get(kind) for kind in kinds]
-        free = iter([colour for colour in self.colours if colour not in own])
-        return [
-            self.other if name.startswith(OTHER) else colour or next(free, self.other)
-            for name, colour in zip(names, own, strict=True)
-        ]
+        """Return a colour for each name: a function's own, or the next free one.
+
+        Of several models of one function, one has the function's own colour. The same
+        names have the same colours in any order, so also in the next month.
+        """
+        own: dict[str, str] = {}
+        rest = []
+        for name in sorted({*names}):
+            kind = name.rsplit("/", 1)[-1].lower().replace(" ", "-")
+            colour = self.functions.get(kind)
+            if name.startswith(OTHER):
+                own[name] = self.other
+            elif colour is None or colour in own.values():
+                rest.append(name)
+            else:
+                own[name] = colour
+        free = iter([colour for colour in self.colours if colour not in own.values()])
+        own |= {name: next(free, self.other) for name in rest}
+        return [own[name] for name in names]
+
+
+def function_colours(place: int) -> dict[str, str]:
+    """Return the colours of functions, by kind; `place` is that of a theme."""
+    declared = (request_type.declared for request_type in REQUEST_TYPES.values())
+    return {each.kind: each.colours[place] for each in declared if each.colours}
 
 
 # Orange-red and blue can be distinguished with any colour vision.
@@ -106,7 +107,7 @@ LIGHT = Palette(
     quiet="#555555",
     grid="#dddddd",
     colours=COLOURS,
-    functions={name: light for name, (light, _) in FUNCTION_COLOURS.items()},
+    functions=function_colours(0),
     other="#bbbbbb",
     accent="#1976d2",
     up="#c4501b",
@@ -118,7 +119,7 @@ DARK = Palette(
     quiet="#bdbdbd",
     grid="#444444",
     colours=DARK_COLOURS,
-    functions={name: dark for name, (_, dark) in FUNCTION_COLOURS.items()},
+    functions=function_colours(1),
     other="#8a8a8a",
     accent="#64b5f6",
     up="#ff9466",
@@ -171,31 +172,66 @@ class Canvas:
     axes: Axes
     palette: Palette
     compact: bool
+    boxed: list[str] = field(default_factory=list)
+    """Texts that have a box for a character which no font has."""
 
     @property
     def text_size(self) -> Any:
         """The size of texts in the plot, by matplotlib's `font.size`."""
         return "small" if self.compact else "medium"
 
+    def drawable(self, text: str) -> str:
+        """Return a text in one line, with boxes for what the fonts cannot draw."""
+        line = " ".join(text.split())
+        drawn = drawable(line)
+        if drawn != line:
+            self.boxed.append(drawn)
+        return drawn
+
     def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
         """Shorten an external name to fit.
 
         Paths differ at the end, prompts at the beginning: `keep` says which end stays.
         """
+        text = self.drawable(text)
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
         if len(text) <= longest:
             return text
         begin, end = text[: longest - 1].rstrip(), text[1 - longest :].lstrip()
         return f"{begin}…" if keep == "begin" else f"…{end}"
 
+    def names(
+        self, texts: Sequence[str], *, keep: Literal["begin", "end"] = "end"
+    ) -> list[str]:
+        """Shorten names; those that would look alike keep where they first differ."""
+        short = [self.name(text, keep=keep) for text in texts]
+        by_name: dict[str, set[str]] = {}
+        for text, name in zip(texts, short, strict=True):
+            by_name.setdefault(name, set()).add(text)
+        return [
+            self._around(text, min(_differ_at(text, other, keep) for other in others))
+            if (others := by_name[name] - {text})
+            else name
+            for text, name in zip(texts, short, strict=True)
+        ]
+
+    def _around(self, text: str, at: int) -> str:
+        """Return the part of a name around a place, as long as a name may be."""
+        text = self.drawable(text)
+        longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
+        begin = max(0, min(at - longest // 3, len(text) - longest))
+        part = text[begin : begin + longest].strip()
+        dots = ("…" if begin else "", "…" if begin + longest < len(text) else "")
+        return f"{dots[0]}{part}{dots[1]}"
+
     def label(self, x: str, y: str = "", notes: Sequence[str] = ()) -> None:
         """Label the axes, with notes on omitted rows below."""
         look: dict[str, Any] = {"color": self.palette.quiet}
         if self.compact:
             look["fontsize"] = self.text_size
-        self.axes.set_xlabel("\n".join([x, *notes]), **look)
+        self.axes.set_xlabel("\n".join([self.drawable(x), *notes]), **look)
         if y:
-            self.axes.set_ylabel(y, **look)
+            self.axes.set_ylabel(self.drawable(y), **look)
 
     def quiet_frame(self, *sides: str) -> None:
         """Hide all spines except these, and colour ticks and labels."""
@@ -211,22 +247,30 @@ class Canvas:
         self.axes.grid(visible=True, axis=axis, color=self.palette.grid, linewidth=0.8)
         self.quiet_frame(*sides)
 
-    def name_rows(self, names: Sequence[str], texts: Sequence[str]) -> None:
-        """Write a name beside each row, from the top down, and a text at its right."""
+    def name_rows(
+        self, names: Sequence[str], texts: Sequence[str], *, above: bool = False
+    ) -> None:
+        """Write a name beside each row, from the top down, and a text at its right.
+
+        Long names stand above their rows, which then have the width for themselves.
+        """
         axes = self.axes
         missing = max(4 - len(names), 0) / 2  # so that one row does not fill the plot
-        axes.set_ylim(len(names) - 0.5 + missing, -0.5 - missing)
-        axes.set_yticks(range(len(names)), names)
-        for label in axes.get_yticklabels():
-            label.set_color(self.palette.ink)
-        at_right: dict[str, Any] = {
+        axes.set_ylim(len(names) - 0.5 + missing, -0.5 - above * NAME_ABOVE - missing)
+        look: dict[str, Any] = {
             "transform": axes.get_yaxis_transform(),
             "va": "center",
             "color": self.palette.ink,
             "fontsize": self.text_size,
         }
+        axes.set_yticks(range(len(names)), [""] * len(names) if above else names)
+        for label in axes.get_yticklabels():
+            label.set_color(self.palette.ink)
         for place, text in enumerate(texts):
-            axes.text(1.01, place, text, **at_right)
+            axes.text(1.01, place, text, **look)
+        paper = {"facecolor": self.palette.paper, "edgecolor": "none", "pad": 1.0}
+        for place, name in enumerate(names if above else []):
+            axes.text(0.0, place - NAME_ABOVE, name, bbox=paper, **look)
 
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
@@ -255,7 +299,10 @@ class Canvas:
 
         axes = self.axes
         look: dict[str, Any] = {"fontsize": "medium"} if self.compact else {}
-        axes.set_title(title, loc="left", color=self.palette.ink, **look)
+        heading = self.drawable(title)
+        axes.set_title(heading, loc="left", color=self.palette.ink, **look)
+        if self.boxed:
+            axes.set_xlabel(f"{axes.get_xlabel()}\n{NOTE}".lstrip())
         for text in axes.findobj(Text):
             text.set_parse_math(False)  # a dollar sign is no formula
         frame.attrs |= {"title": title, "alt_text": alt_text}
@@ -302,6 +349,16 @@ class Canvas:
         self.grid("x")
         axes.axvline(0, color=self.palette.quiet, linewidth=0.8)
         self.label(text, notes=notes)
+
+
+def _differ_at(text: str, other: str, keep: Literal["begin", "end"]) -> int:
+    """Return where a name differs from another, nearest to the end that stays."""
+    if keep == "begin":
+        pairs = zip(text, other, strict=False)
+        return next((n for n, (a, b) in enumerate(pairs) if a != b), len(text) - 1)
+    pairs = zip(reversed(text), reversed(other), strict=False)
+    behind = (n for n, (a, b) in enumerate(pairs) if a != b)
+    return max(0, len(text) - 1 - next(behind, len(other)))
 
 
 def canvas_on(
@@ -352,8 +409,8 @@ def in_dollars(axis: Axis, most_steps: int) -> None:
 
     def text(usd: float, _: int | None) -> str:
         low, high = axis.get_view_interval()
-        shown = abs(high - low)
-        decimals = 0 if shown >= 4 * most_steps else 2 if shown >= 0.05 else 6
+        span = abs(high - low)
+        decimals = 0 if span >= 4 * most_steps else 2 if span >= 0.05 else 6
         return f"{'-' if usd < 0 else ''}${abs(usd):,.{decimals}f}"
 
     axis.set_major_locator(MaxNLocator(most_steps, steps=[1, 2, 5, 10]))
@@ -361,7 +418,8 @@ def in_dollars(axis: Axis, most_steps: int) -> None:
 
 
 def _limits(low_usd: float, top_usd: float) -> tuple[float, float]:
-    return min(low_usd, 0.0) * HEADROOM, max(top_usd, LEAST_TOP_USD) * HEADROOM
+    top_usd = max(top_usd, LEAST_TOP_USD) if top_usd > 0 else TOP_OF_NOTHING_USD
+    return min(low_usd, 0.0) * HEADROOM, top_usd * HEADROOM
 
 
 def signed(amount_micro_usd: int) -> str:
@@ -385,25 +443,27 @@ UNNAMED = "not named"
 
 
 def check(
-    frame: object, needed: Sequence[str], what: str, *, field: str = "frame"
+    frame: object, needed: Sequence[str], expected: str, *, field: str = "frame"
 ) -> None:
     """Reject a value that is not a frame with these columns, days and micro-USD typed.
 
-    `what` says what the frame should be, and `field` is the argument's name.
+    `expected` says what the frame should be, and `field` is the argument's name.
     """
     import pandas as pd
     from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
 
     kinds = {DAY: ("datetimes", is_datetime64_any_dtype)}
     kinds[CHARGE] = ("whole numbers", is_integer_dtype)
-    got = frame
+    value = frame
     if isinstance(frame, pd.DataFrame):
         typed = {name: is_typed for name, (_, is_typed) in kinds.items()}
         if all(n in frame and typed.get(n, bool)(frame[n].dtype) for n in needed):
             return
-        got = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+        value = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
     words = [f"{n} as {kinds[n][0]}" if n in kinds else n for n in needed]
-    raise InputError(field, got=got, accepted=f"{what}: {all_of(words)}", spec="4.19")
+    raise InputError(
+        field, got=value, accepted=f"{expected}: {all_of(words)}", spec="4.19"
+    )
 
 
 def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[str]:

@@ -78,9 +78,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
     others = ("json", "balance_usd")
-    given = {name: v for name, v in vars(options).items() if name not in others}
+    settings = {name: v for name, v in vars(options).items() if name not in others}
     balance = parse_usd(options.balance_usd)
-    return Sandbox(**given | {"data_dir": folder, "balance_micro_usd": balance})
+    return Sandbox(**settings | {"data_dir": folder, "balance_micro_usd": balance})
 
 
 def _text(running: RunningSandbox, options: argparse.Namespace, folder: Path) -> str:

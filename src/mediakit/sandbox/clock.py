@@ -1,22 +1,8 @@
 """The sandbox's own clock."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
-from mediakit.clock import Clock
-
-US_PER_S = 1_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ONE_US = timedelta(microseconds=1)
-
-
-def to_us(instant: datetime) -> int:
-    """Return an instant with a time zone as whole microseconds since 1970."""
-    return (instant - _EPOCH) // _ONE_US
-
-
-def to_instant(us: int) -> datetime:
-    """Return microseconds since 1970 as an instant in UTC."""
-    return _EPOCH + us * _ONE_US
+from mediakit.clock import US_PER_S, Clock, to_instant, to_us
 
 
 def iso(us: int) -> str:

@@ -3,21 +3,21 @@
 import uuid
 from typing import Literal, get_args
 
+from mediakit.clock import MS_PER_S
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.service import Service
+from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.store import deliveries, endpoints, jobs
 from mediakit.sandbox.store.endpoints import EndpointRow
 from mediakit.sandbox.store.jobs import JobRow
-from mediakit.sandbox.wire import EndedJob, Event, PingData, job_fields
+from mediakit.sandbox.wire import EndedJob, EventBody, PingData, job_fields
 from mediakit.schema import canonical_json
 
 Subscribable = Literal["media.job.completed", "media.job.failed"]
 COMPLETED, FAILED = get_args(Subscribable)
 TEST = "webhook.test"
-MS_PER_S = 1_000
 
 
-def announce(service: Service, job_id: str) -> None:
+def announce(service: SandboxService, job_id: str) -> None:
     """Record the event of a job that has just ended, with a delivery to each receiver.
 
     Call it inside the transaction that ends the job, so that each ended job has
@@ -36,23 +36,23 @@ def announce(service: Service, job_id: str) -> None:
         receivers.append((None, job.webhook_url))
     if receivers:
         at_us = job.created_us if job.ended_us is None else job.ended_us
-        event = Event(type=kind, timestamp=iso(at_us), data=_data(service, job))
+        event = EventBody(type=kind, timestamp=iso(at_us), data=_data(service, job))
         _add(service, event, receivers, org=job.org, job=job.id, at_us=at_us)
 
 
-def announce_test(service: Service, endpoint: EndpointRow) -> str:
+def announce_test(service: SandboxService, endpoint: EndpointRow) -> str:
     """Record a `webhook.test` for an endpoint; return its delivery's id (spec 6.1)."""
     at_us = service.clock.now_us()
     data = PingData(endpoint_id=endpoint.id)
-    event = Event(type=TEST, timestamp=iso(at_us), data=data)
+    event = EventBody(type=TEST, timestamp=iso(at_us), data=data)
     to = (endpoint.id, endpoint.url)
     (delivery_id,) = _add(service, event, [to], org=endpoint.org, job=None, at_us=at_us)
     return delivery_id
 
 
 def _add(
-    service: Service,
-    event: Event,
+    service: SandboxService,
+    event: EventBody,
     receivers: list[tuple[str | None, str]],
     *,
     org: str,
@@ -75,7 +75,7 @@ def _add(
     return ids
 
 
-def _data(service: Service, job: JobRow) -> EndedJob:
+def _data(service: SandboxService, job: JobRow) -> EndedJob:
     """Return a job as its event shows it: its state at its end (spec 2.1, 6.3)."""
     fields = {"error": None, **job_fields(job, job.base_url or service.base_url)}
     return EndedJob(

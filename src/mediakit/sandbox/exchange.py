@@ -35,9 +35,9 @@ class RequestError(Exception):
         self.message = message
 
 
-def refused(field: str, got: object, accepted: str) -> RequestError:
+def refused(field: str, value: object, accepted: str) -> RequestError:
     """Return the error of an invalid field."""
-    return RequestError(422, f"{field}: got {shown(got)}, accepted: {accepted}.")
+    return RequestError(422, f"{field}: got {shown(value)}, accepted: {accepted}.")
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -52,7 +52,7 @@ def validated(kind: type[Model], values: Mapping[str, Any]) -> Model:
 
 
 def first_refusal(
-    problem: ValidationError, known: tuple[str, ...] = (), *, skip: int = 0
+    problem: ValidationError, fields: tuple[str, ...] = (), *, skip: int = 0
 ) -> RequestError:
     """Return the error of the first invalid field."""
     first = problem.errors(include_url=False)[0]
@@ -66,7 +66,7 @@ def first_refusal(
         return RequestError(422, f"{field}: missing; it is required.")
     words = first["msg"]
     if first["type"] == "extra_forbidden":
-        words = f"only {', '.join(known)} here" if known else "nothing of this name"
+        words = f"only {', '.join(fields)} here" if fields else "nothing of this name"
     if first["type"] == "none_required":
         words = "nothing"
     for start, instead in _PHRASES.items():

@@ -17,7 +17,7 @@ from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import first_refusal, refused
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.wire import RequestBody
 
 # The admin interface is exempt, so that a fault can always be cleared.
@@ -57,14 +57,14 @@ class RequestPlace(FunctionPlace):
     path: PathPart | None = None
 
 
-class Rule(RequestBody):
+class FaultRule(RequestBody):
     """What goes wrong, where, and how often; without a count, always."""
 
     where: FunctionPlace | None = None
     count: Times | None = None
 
 
-class RequestRule(Rule):
+class RequestRule(FaultRule):
     """A rule for requests; all other rules are for jobs."""
 
     where: RequestPlace | None = None
@@ -123,34 +123,34 @@ class Status(RequestRule):
         )
 
 
-class StuckQueue(Rule):
+class StuckQueue(FaultRule):
     """Queued jobs that do not start until the fault is cleared."""
 
     kind: Literal["stuck_queue"]
     count: None = None
 
 
-class LateSettlement(Rule):
+class LateSettlement(FaultRule):
     """A delay of the settlement, sandbox seconds."""
 
     kind: Literal["late_settlement"]
     seconds: LateSeconds
 
 
-class BillingUnavailable(Rule):
+class BillingUnavailable(FaultRule):
     """A charge that cannot be read."""
 
     kind: Literal["billing_unavailable"]
 
 
-class RateDrift(Rule):
+class RateDrift(FaultRule):
     """A charge that is multiplied, up to the hold."""
 
     kind: Literal["rate_drift"]
     factor: Annotated[float, Field(ge=0, le=100)]
 
 
-class FailRender(Rule):
+class FailRender(FaultRule):
     """A job that fails when it starts."""
 
     kind: Literal["fail_render"]
@@ -158,7 +158,7 @@ class FailRender(Rule):
     message: Text | None = None
 
 
-class Outage(Rule):
+class Outage(FaultRule):
     """Submissions that find the service unavailable."""
 
     kind: Literal["outage"]
@@ -183,7 +183,7 @@ _RULES: TypeAdapter[AnyRule] = TypeAdapter(
 )
 KINDS = tuple(get_args(rule.__annotations__["kind"])[0] for rule in get_args(AnyRule))
 
-Found = TypeVar("Found", bound=Rule)
+Found = TypeVar("Found", bound=FaultRule)
 
 
 @dataclass
@@ -210,7 +210,7 @@ class Fault:
 class Faults:
     """The scripted faults of one sandbox."""
 
-    def __init__(self, db: Database, catalog: Catalog) -> None:
+    def __init__(self, db: SandboxDatabase, catalog: Catalog) -> None:
         self._db = db
         self._kinds = {function.path: function.kind for function in catalog}
         self._faults: list[Fault] = []
@@ -285,7 +285,7 @@ class Faults:
         function = self._db.value("SELECT function FROM job WHERE id = ?", job_id)
         return self.take_for_function(BillingUnavailable, function) is not None
 
-    def _is(self, rule: Rule, function: str) -> bool:
+    def _is(self, rule: FaultRule, function: str) -> bool:
         only = rule.where and rule.where.function
         return only in (None, function, self._kinds.get(function))
 

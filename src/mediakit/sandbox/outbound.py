@@ -80,11 +80,11 @@ async def resolve(host: str, port: int) -> list[Address]:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             # Not the loop's executor: the interpreter waits for its threads at exit,
             # so a hanging resolver would delay the exit.
-            found = await to_thread.run_sync(ask, abandon_on_cancel=True)
+            entries = await to_thread.run_sync(ask, abandon_on_cancel=True)
     except (OSError, UnicodeError, TimeoutError):
         raise UnresolvedError(f"the host {host!r} could not be resolved") from None
     # An IPv6 address may have a zone, such as fe80::1%eth0.
-    texts = dict.fromkeys(str(entry[4][0]).split("%", 1)[0] for entry in found)
+    texts = dict.fromkeys(str(entry[4][0]).split("%", 1)[0] for entry in entries)
     return [unmapped(ip_address(text)) for text in texts]
 
 

@@ -11,21 +11,21 @@ from mediakit.sandbox.exchange import RequestError
 from mediakit.sandbox.faults import Faults
 from mediakit.sandbox.files import Files
 from mediakit.sandbox.settings import Sandbox, is_loopback
-from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.orgs import Caller, find_caller
+from mediakit.sandbox.store.database import SandboxDatabase
+from mediakit.sandbox.store.orgs import ApiCaller, find_caller
 from mediakit.sandbox.work import WorkLoop
 
 UNKNOWN_KEY = "The API key is not known here."
 
 
 @dataclass(frozen=True)
-class Service:
+class SandboxService:
     """One running sandbox: what its parts share."""
 
     settings: Sandbox
     base_url: str
     identity: str
-    db: Database
+    db: SandboxDatabase
     files: Files
     clock: SandboxClock
     catalog: Catalog
@@ -40,9 +40,9 @@ class Service:
         return int(self.base_url.rpartition(":")[2])
 
 
-def service_of(request: Request) -> Service:
+def service_of(request: Request) -> SandboxService:
     """Return the service that handles a request."""
-    service: Service = request.app.state.service
+    service: SandboxService = request.app.state.service
     return service
 
 
@@ -58,7 +58,7 @@ def base_url_of(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
-def caller_of(request: Request) -> Caller:
+def caller_of(request: Request) -> ApiCaller:
     """Return the caller of a request's key; 401 or 403 without one (spec 5)."""
     secret = request.headers.get("x-api-key")
     if not secret:

@@ -70,12 +70,12 @@ class Sandbox(BaseModel):
         except ValidationError as problem:
             first = problem.errors(include_url=False)[0]
             name = str(first["loc"][0])
-            got = "(not shown)" if name == "api_key" else first["input"]
+            value = "(not shown)" if name == "api_key" else first["input"]
             accepted = first["msg"].removeprefix("Input should be ")
             accepted = accepted.removeprefix("Value error, ")
             if first["type"] == "extra_forbidden":
                 accepted = "left out: there is no such setting"
-            raise InputError(name, got=got, accepted=accepted) from None
+            raise InputError(name, got=value, accepted=accepted) from None
 
 
 def is_loopback(host: str) -> bool:

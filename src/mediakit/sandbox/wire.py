@@ -42,7 +42,7 @@ class RequestBody(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
-class Query(BaseModel):
+class QueryParameters(BaseModel):
     """The base of query parameters; others than those of the model are ignored."""
 
     model_config = ConfigDict(frozen=True)
@@ -114,7 +114,7 @@ class Rotation(RequestBody):
     expire_in_seconds: Annotated[int, Field(ge=0, le=86_400)] = 86_400
 
 
-class DailyQuery(Query):
+class DailyQuery(QueryParameters):
     """Which days, and of which key and model."""
 
     start_date: Day
@@ -123,13 +123,13 @@ class DailyQuery(Query):
     model: Name = absent()
 
 
-class MonthPath(Query):
+class MonthPath(QueryParameters):
     """Which month."""
 
     month: Month
 
 
-class DeliveryQuery(Query):
+class DeliveryQuery(QueryParameters):
     """Which deliveries, and from where."""
 
     endpoint_id: Name = absent()
@@ -143,7 +143,7 @@ class DeliveryQuery(Query):
 # -- Responses ---------------------------------------------------------------------
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     """The base of responses: fields that were not set are left out."""
 
 
@@ -159,61 +159,61 @@ Usage = Annotated[
 EventType = Literal["media.job.completed", "media.job.failed", "webhook.test"]
 
 
-class Message(Answer):
+class Message(ResponseBody):
     """A request-level error."""
 
     message: str
 
 
-class MediaFile(Answer):
+class MediaFileBody(ResponseBody):
     """A file of an output."""
 
     url: str
     content_type: str
 
 
-class Output(Answer):
+class OutputBody(ResponseBody):
     """The output of a completed job."""
 
     media_type: Literal["video", "image", "audio"]
-    video: MediaFile = absent()
-    image: MediaFile = absent()
-    audio: MediaFile = absent()
+    video: MediaFileBody = absent()
+    image: MediaFileBody = absent()
+    audio: MediaFileBody = absent()
 
 
-class JobError(Answer):
+class JobErrorBody(ResponseBody):
     """Why a job failed."""
 
     code: ErrorCode
     message: str
 
 
-class Billing(Answer):
+class BillingBody(ResponseBody):
     """The state of a job's charge."""
 
     state: BillingState
     charge_micro_usd: MicroUsd = absent()
 
 
-class Job(Answer):
+class JobBody(ResponseBody):
     """A job (spec 2.1)."""
 
     id: JobId
     status: JobStatus
-    output: Output = absent()
-    error: JobError = absent()
+    output: OutputBody = absent()
+    error: JobErrorBody = absent()
     usage: Usage = absent()
-    billing: Billing | None
+    billing: BillingBody | None
     deleted_at: Instant = absent()
 
 
-class EndedJob(Answer):
+class EndedJob(ResponseBody):
     """A job as its event shows it (spec 6.3)."""
 
     id: JobId
     status: Literal["completed", "failed"]
-    output: Output = absent()
-    error: JobError | None
+    output: OutputBody = absent()
+    error: JobErrorBody | None
     usage: Usage
     billing: None
     model_id: str
@@ -221,13 +221,13 @@ class EndedJob(Answer):
     deleted_at: Instant = absent()
 
 
-class PingData(Answer):
+class PingData(ResponseBody):
     """The content of a test."""
 
     endpoint_id: str
 
 
-class Event(Answer):
+class EventBody(ResponseBody):
     """An event, as it is posted."""
 
     type: EventType
@@ -235,7 +235,7 @@ class Event(Answer):
     data: EndedJob | PingData
 
 
-class UploadGrant(Answer):
+class UploadGrantBody(ResponseBody):
     """A grant, valid for 5 minutes."""
 
     upload_url: str
@@ -243,13 +243,13 @@ class UploadGrant(Answer):
     url: str
 
 
-class Content(Answer):
+class Content(ResponseBody):
     """Where an output is."""
 
     url: str
 
 
-class Cycle(Answer):
+class Cycle(ResponseBody):
     """An invoice cycle."""
 
     remaining_micro_usd: MicroUsd
@@ -258,20 +258,20 @@ class Cycle(Answer):
     end: Instant
 
 
-class Postpaid(Answer):
+class PostpaidBody(ResponseBody):
     """What a postpaid organization may spend."""
 
     cycle: Cycle
 
 
-class Balance(Answer):
+class BalanceBody(ResponseBody):
     """The balance, before holds."""
 
     balance_micro_usd: MicroUsd
-    postpaid: Postpaid = absent()
+    postpaid: PostpaidBody = absent()
 
 
-class DailyRow(Answer):
+class DailyRow(ResponseBody):
     """The settled charges of one day, key and function."""
 
     date: CalendarDay
@@ -283,7 +283,7 @@ class DailyRow(Answer):
     charge_micro_usd: MicroUsd
 
 
-class DailySpend(Answer):
+class DailySpend(ResponseBody):
     """Charges by settlement day in UTC."""
 
     start_date: CalendarDay
@@ -292,7 +292,7 @@ class DailySpend(Answer):
     total_micro_usd: MicroUsd
 
 
-class MonthlyRow(Answer):
+class MonthlyRow(ResponseBody):
     """The settled charges of one function in one month."""
 
     model: str
@@ -304,7 +304,7 @@ class MonthlyRow(Answer):
     credits_applied_micro_usd: MicroUsd
 
 
-class Invoice(Answer):
+class Invoice(ResponseBody):
     """The invoice of a month."""
 
     id: str
@@ -312,7 +312,7 @@ class Invoice(Answer):
     amount_micro_usd: MicroUsd
 
 
-class MonthlyReport(Answer):
+class MonthlyReport(ResponseBody):
     """The month's charges; only owners and admins see the balances (spec 4.19)."""
 
     month: str
@@ -326,7 +326,7 @@ class MonthlyReport(Answer):
     closing_balance_micro_usd: MicroUsd = absent()
 
 
-class Delivery(Answer):
+class DeliveryBody(ResponseBody):
     """A delivery as the log shows it; the shape is the sandbox's own."""
 
     id: Annotated[str, Field(pattern="^delivery_")]
@@ -342,20 +342,20 @@ class Delivery(Answer):
     ended_at: Instant | None
 
 
-class DeliveryDetail(Delivery):
+class DeliveryDetail(DeliveryBody):
     """A delivery, with its event."""
 
-    event: Event
+    event: EventBody
 
 
-class DeliveryPage(Answer):
+class DeliveryPage(ResponseBody):
     """A page of the log, newest first."""
 
-    data: list[Delivery]
+    data: list[DeliveryBody]
     next_cursor: str | None
 
 
-class Attempt(Answer):
+class AttemptBody(ResponseBody):
     """One attempt to deliver; `reason` says why it failed (spec 6.5)."""
 
     number: Count
@@ -365,19 +365,19 @@ class Attempt(Answer):
     duration_ms: Count
 
 
-class AttemptList(Answer):
+class AttemptList(ResponseBody):
     """The attempts of a delivery, in order."""
 
-    data: list[Attempt]
+    data: list[AttemptBody]
 
 
-class Secret(Answer):
+class SecretBody(ResponseBody):
     """The secret."""
 
     secret: SigningSecret
 
 
-class RotatedSecret(Answer):
+class RotatedSecret(ResponseBody):
     """The new secret."""
 
     secret: SigningSecret
@@ -412,7 +412,7 @@ def rejection_response(
         headers["Retry-After"] = str(seconds)
     elif status == 429:
         headers["Retry-After"] = str(QUEUE_RETRY_AFTER_S)
-    body = Job(**job_fields(job, base_url) | {"billing": None})
+    body = JobBody(**job_fields(job, base_url) | {"billing": None})
     return WireResponse(body, status, headers)
 
 

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from mediakit.sandbox.clock import US_PER_S, SandboxClock
-from mediakit.sandbox.store.database import Database
+from mediakit.clock import US_PER_S
+from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.store.database import SandboxDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def regular_work(
 class WorkLoop:
     """Does all work when it is due."""
 
-    def __init__(self, db: Database, clock: SandboxClock) -> None:
+    def __init__(self, db: SandboxDatabase, clock: SandboxClock) -> None:
         self.works: list[Work] = []
         self._db = db
         self._clock = clock
@@ -156,18 +157,18 @@ class WorkLoop:
         save_clock(self._db, self._clock)
 
 
-async def persist(what: str, attempt: Callable[[], Result]) -> Result:
+async def persist(subject: str, attempt: Callable[[], Result]) -> Result:
     """Attempt to store something until it succeeds: a disk may be full for a while."""
     while True:
         try:
             return attempt()
         except Exception:
-            logger.exception("The sandbox fails at %s and tries again.", what)
+            logger.exception("The sandbox fails at %s and tries again.", subject)
         await asyncio.sleep(RETRY_S)
 
 
 def save_clock(
-    db: Database, clock: SandboxClock, *, ahead_s: float = CLOCK_LEASE_S
+    db: SandboxDatabase, clock: SandboxClock, *, ahead_s: float = CLOCK_LEASE_S
 ) -> None:
     """Store the time from which a later start continues."""
     db.run(
@@ -178,7 +179,7 @@ def save_clock(
     )
 
 
-def stored_epoch_us(db: Database) -> int:
+def stored_epoch_us(db: SandboxDatabase) -> int:
     """Return the stored time of the clock; 0 when there is none."""
     stored = db.value("SELECT value FROM meta WHERE name = ?", CLOCK)
     return 0 if stored is None else int(json.loads(stored)["epoch_us"])

@@ -1,4 +1,4 @@
-"""The declaration of a request, and its fields as forms, checks and documents use them.
+"""The declaration of a request, and its fields for forms, checks and documents.
 
 Pydantic classes declare functions and compute their prices. Their JSON Schema, and that
 of a service, is read as `FieldSpec`; all others use only that.
@@ -22,11 +22,13 @@ from mediakit.schema.requests import Part as Part
 from mediakit.schema.requests import Prompt as Prompt
 from mediakit.schema.requests import Purpose as Purpose
 from mediakit.schema.requests import Seed as Seed
+from mediakit.schema.requests import Title as Title
 from mediakit.schema.requests import Unit as Unit
 from mediakit.schema.requests import VideoReference as VideoReference
 from mediakit.schema.requests import VideoUrl as VideoUrl
 from mediakit.schema.validation import canonical_body as canonical_body
 from mediakit.schema.validation import canonical_json as canonical_json
 from mediakit.schema.validation import problems_in as problems_in
+from mediakit.schema.validation import stripped as stripped
 from mediakit.schema.validation import text_json as text_json
 from mediakit.schema.validation import with_defaults as with_defaults

@@ -87,8 +87,6 @@ class FieldSpec:
     doc: str = ""
     title: str = field(default="", compare=False)
     """Its name for people; empty where that follows from `name`."""
-    partial: bool = field(default=False, compare=False)
-    """The service checks more than this says."""
 
     @property
     def accepted(self) -> str:
@@ -183,7 +181,7 @@ def joined(specs: list[FieldSpec], *, required: bool = False) -> FieldSpec:
         kind = "media" if kinds == {"media"} else "text"
     else:
         return FieldSpec(one.name, "json", doc=one.doc, required=required)
-    return FieldSpec(kind=kind, partial=True, **facts, **dict(_loosest(specs)))
+    return FieldSpec(kind=kind, **facts, **dict(_loosest(specs)))
 
 
 def _choices_of(spec: FieldSpec) -> tuple[object, ...] | None:
@@ -237,17 +235,30 @@ def _count_text(spec: FieldSpec) -> str:
             return f"{least:,} to {most:,} "
 
 
+LONGEST_CHOICES = 400  # characters
+
+
 def _choice_text(spec: FieldSpec) -> str:
     choices = list(spec.choices)
     numbers = [c for c in choices if isinstance(c, int) and not isinstance(c, bool)]
     run = _run(numbers)
     if len(run) <= 3:
-        return any_of(choices)
+        return any_of(_first_of(choices))
     # Show a run of whole numbers as a range, not as a long list.
     unit = f" {spec.unit}" if spec.unit else ""
     others = [c for c in choices if c not in run]
     words = f"a whole number from {run[0]} to {run[-1]}{unit}"
-    return any_of([words, *others])
+    return any_of([words, *_first_of(others)])
+
+
+def _first_of(choices: list[Any]) -> list[Any]:
+    """Return as many choices as a sentence can have, and how many others there are."""
+    length = 0
+    for n, choice in enumerate(choices):
+        length += len(str(choice))
+        if length > LONGEST_CHOICES:
+            return [*choices[:n], f"one of {len(choices) - n} others"]
+    return choices
 
 
 def _run(numbers: list[int]) -> list[int]:
@@ -266,11 +277,11 @@ def _media_text(spec: FieldSpec) -> str:
 
 
 def _list_text(spec: FieldSpec) -> str:
-    what = "items" if spec.item is None else f"items, each {spec.item.accepted}"
+    items = "items" if spec.item is None else f"items, each {spec.item.accepted}"
     if spec.item is not None and spec.item.media_kind:
-        what = f"{spec.item.media_kind} URLs"
+        items = f"{spec.item.media_kind} URLs"
     different = "different " if spec.unique else ""
-    return f"a list of {_count_text(spec)}{different}{what}"
+    return f"a list of {_count_text(spec)}{different}{items}"
 
 
 def _object_text(spec: FieldSpec) -> str:
@@ -374,7 +385,7 @@ def _property(spec: FieldSpec) -> Json:
 
 
 def _facts(spec: FieldSpec) -> Iterator[tuple[str, object]]:
-    for name in ("unit", "media_kind", "mask_of", "multiline", "seed"):
+    for name in ("unit", "media_kind", "mask_of", "multiline", "seed", "title"):
         if getattr(spec, name):
             yield name, getattr(spec, name)
     if spec.limits is not None:

@@ -1,7 +1,7 @@
 """Reading JSON Schema as fields: pydantic's of a declared function, and a service's.
 
 What a form cannot show and a sentence cannot say becomes a field of any JSON value,
-which only the service checks. No field refuses a value that its schema accepts.
+which `conformance` holds against the schema. No field refuses what its schema accepts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -32,14 +32,11 @@ from mediakit.schema.references import (
 from mediakit.schema.requests import MediaRequest
 from mediakit.schema.validation import is_pattern, problems_in
 
-CHECKED_BY_SERVICE = "Checked by the service alone."
-
 MAX_DEPTH = 12
 MAX_READ = 5_000
 MAX_NUMBER = 2**64
 
 ANYTHING = FieldSpec("", "json")
-UNREADABLE = FieldSpec("", "json", partial=True)
 
 # Every function accepts it, so no function has it as a field.
 WEBHOOK_URL = "webhook_url"
@@ -83,7 +80,7 @@ class Reader:
     references: References
     guess: bool = False  # take hints from the names of fields
     # How many more schemas are read: references that double at each level never end.
-    left: int = MAX_READ
+    reads_left: int = MAX_READ
 
     def body(self, schema: object) -> FieldSpec:
         """Read a whole body: an object, or alternative objects with a tag."""
@@ -98,20 +95,20 @@ class Reader:
         """Read one schema."""
         plain = self.references.plain({} if schema is True else schema)
         if plain is None or len(above) >= MAX_DEPTH:
-            return UNREADABLE
+            return ANYTHING
         own, pointer = plain
         if not any(map(changes_values, own)):
             return ANYTHING
         try:
             return self._read(own, pointer, name, above)
         except UnreadableError:
-            return UNREADABLE
+            return ANYTHING
 
     def _read(
         self, schema: Json, pointer: str | None, name: str, above: Above
     ) -> FieldSpec:
-        self.left -= 1 + len(dict_of(schema.get("properties")))
-        if self.left < 0 or not UNREAD.isdisjoint(schema):
+        self.reads_left -= 1 + len(dict_of(schema.get("properties")))
+        if self.reads_left < 0 or not UNREAD.isdisjoint(schema):
             raise UnreadableError
         facts = schema.get(EXTENSION)
         if facts is not None or not self.guess:
@@ -146,7 +143,6 @@ class Reader:
                     "list",
                     item=item,
                     unique=schema.get("uniqueItems") is True,
-                    partial=item.partial,
                     **_counts(schema, "minItems", "maxItems"),
                 )
             case "object":
@@ -161,9 +157,13 @@ class Reader:
         properties = dict_of(schema.get("properties"))
         if is_body:
             properties = {n: p for n, p in properties.items() if n != WEBHOOK_URL}
-        required = list_of(schema.get("required"))
+        required = [
+            name
+            for name in list_of(schema.get("required"))
+            if not self.references.is_read_only(properties.get(name))
+        ]
         further = schema.get("additionalProperties")
-        more = self.read(further, above=above) if isinstance(further, dict) else None
+        extra = self.read(further, above=above) if isinstance(further, dict) else None
         return FieldSpec(
             "",
             "object",
@@ -172,7 +172,7 @@ class Reader:
                 for name, part in properties.items()
             },
             closed=further is False or (is_body and _is_silent(schema, properties)),
-            further=None if more is None or more.kind == "json" else more,
+            further=None if extra is None or extra.kind == "json" else extra,
             doc=text_of(schema, "description"),
         )
 
@@ -185,15 +185,12 @@ class Reader:
         default = words.get("default")
         if default is not None and any(problems_in(spec, default)):
             default = None
-        doc = text_of(words, "description")
-        if spec.partial and not doc.endswith(CHECKED_BY_SERVICE):
-            doc = f"{doc} {CHECKED_BY_SERVICE}".strip()
         return replace(
             spec,
             name=name,
             required=required and default is None,
             default=deepcopy(default),
-            doc=doc,
+            doc=text_of(words, "description"),
         )
 
     def _union(self, schema: Json, name: str, above: Above) -> FieldSpec:
@@ -213,7 +210,6 @@ class Reader:
             "either",
             variants={s: replace(o, nullable=False) for s, o in options.items()},
             nullable=any(option.nullable for option in options.values()),
-            partial=any(option.partial for option in options.values()),
         )
 
     def _one_of(
@@ -223,21 +219,15 @@ class Reader:
         specs = [spec for _, spec in members]
         if len(specs) > 1 and all(spec.kind == "object" for spec in specs):
             discriminator = dict_of(union.get("discriminator"))
-            named = [self._named(member, discriminator) for member, _ in members]
+            # Without a mapping, services often have other values than OpenAPI says.
+            mapped = discriminator | {"mapping": dict_of(discriminator.get("mapping"))}
+            tags = [self.references.tags(member, mapped) for member, _ in members]
+            named = [next(iter(each), None) for each in tags]
             return _variants(specs, named, discriminator.get("propertyName"))
         spec = joined(specs)
         if spec.kind == "json":
             raise UnreadableError
         return spec
-
-    def _named(self, member: object, discriminator: Json) -> str | None:
-        """Return the value by which a discriminator names an object."""
-        plain = self.references.plain(member)
-        pointer = plain[1] if plain else None
-        for value, target in dict_of(discriminator.get("mapping")).items():
-            if pointer and target in (pointer, pointer.rsplit("/", 1)[-1]):
-                return value
-        return None
 
 
 def _shape(spec: FieldSpec) -> Shape:
@@ -315,47 +305,47 @@ def _choice(values: object) -> FieldSpec:
 
 def _text(schema: Json) -> FieldSpec:
     pattern, counts = schema.get("pattern"), _counts(schema, "minLength", "maxLength")
-    if pattern is None or is_pattern(pattern):
-        return FieldSpec("", "text", pattern=pattern, **counts)
-    return FieldSpec("", "text", partial=True, **counts)
+    if not is_pattern(pattern):
+        return FieldSpec("", "text", **counts)
+    return FieldSpec("", "text", pattern=pattern, **counts)
 
 
 def _counts(schema: Json, least: str, most: str) -> dict[str, Any]:
     """Read the bounds of the number of characters or items."""
     names = {"min_length": least, "max_length": most}
-    found = {name: schema[key] for name, key in names.items() if key in schema}
-    if not all(_is_number(count) and count >= 0 for count in found.values()):
+    counts = {name: schema[key] for name, key in names.items() if key in schema}
+    if not all(_is_number(count) and count >= 0 for count in counts.values()):
         raise UnreadableError
-    return {name: int(count) for name, count in found.items()}
+    return {name: int(count) for name, count in counts.items()}
 
 
 def _bounds(schema: Json, *, whole: bool) -> dict[str, Any]:
     """Read the bounds of a number; those of a whole number are whole, too."""
-    found: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for inclusive, exclusive, with_end, without_end in (
         ("minimum", "exclusiveMinimum", "low", "above"),
         ("maximum", "exclusiveMaximum", "high", "below"),
     ):
         if schema.get(exclusive) is True:  # the form of OpenAPI 3.0
-            found[without_end] = schema.get(inclusive)
+            bounds[without_end] = schema.get(inclusive)
             continue
         if inclusive in schema:
-            found[with_end] = schema[inclusive]
+            bounds[with_end] = schema[inclusive]
         if schema.get(exclusive, False) is not False:
-            found[without_end] = schema[exclusive]
+            bounds[without_end] = schema[exclusive]
     if "multipleOf" in schema:
-        found["step"] = schema["multipleOf"]
-    if not all(map(_is_number, found.values())):
+        bounds["step"] = schema["multipleOf"]
+    if not all(map(_is_number, bounds.values())):
         raise UnreadableError
-    step = found.get("step", 1)
+    step = bounds.get("step", 1)
     if step <= 0 or (whole and step != int(step)):
         raise UnreadableError
     if whole:
         up = ("low", "below")
-        found = {
-            n: math.ceil(b) if n in up else math.floor(b) for n, b in found.items()
+        bounds = {
+            n: math.ceil(b) if n in up else math.floor(b) for n, b in bounds.items()
         }
-    return found
+    return bounds
 
 
 def _is_number(value: object) -> bool:
@@ -396,29 +386,30 @@ class _Facts:
     mask_of: str | None = None
     multiline: bool = False
     seed: bool = False
+    title: Annotated[str, Field(pattern=r"^[^\pC]{1,60}$")] | None = None
     limits: MediaLimits | None = None
 
 
 _FACTS = TypeAdapter(_Facts)
-_FITTING: Mapping[str, tuple[FieldKind, ...]] = {
+_KINDS: Mapping[str, tuple[FieldKind, ...]] = {
     "unit": NUMBERS,
     "media_kind": ("text",),
     "mask_of": ("text",),
     "multiline": ("text",),
     "seed": ("integer",),
+    "title": get_args(FieldKind),
     "limits": ("text", "list"),
 }
 
 
-def _with_facts(spec: FieldSpec, given: object) -> FieldSpec:
+def _with_facts(spec: FieldSpec, raw: object) -> FieldSpec:
     """Return a field with the facts in its `x-mediakit` that fit it."""
     try:
-        facts = vars(_FACTS.validate_python(given))
+        facts = vars(_FACTS.validate_python(raw))
     except ValidationError:
         return spec
-    return _with(
-        spec, {n: v for n, v in facts.items() if v and spec.kind in _FITTING[n]}
-    )
+    fitting = {n: v for n, v in facts.items() if v and spec.kind in _KINDS[n]}
+    return _with(spec, fitting)
 
 
 def _with(spec: FieldSpec, facts: Mapping[str, Any]) -> FieldSpec:

@@ -14,6 +14,7 @@ Plain = tuple[Json, str | None]
 
 MAX_STEPS = 100
 UNIONS = ("anyOf", "oneOf")
+_PARTS = ("properties", "items", "prefixItems", "additionalProperties")
 # Keywords that change no values; those that start with "x-" change none, either.
 WORDS = {
     "$comment",
@@ -98,6 +99,52 @@ class References:
             pointer = pointer or (pointers[0] if len(pointers) == 1 else None)
         return None
 
+    def is_read_only(self, schema: object) -> bool:
+        """Return whether only the service sets a property."""
+        plain = self.plain(schema)
+        return plain is not None and plain[0].get("readOnly") is True
+
+    def tags(self, member: object, discriminator: Json) -> list[str]:
+        """Return the values by which a discriminator names a member of a union.
+
+        Without a mapping, that is the name of its schema.
+        """
+        plain = self.plain(member)
+        pointer = plain[1] if plain else None
+        if not pointer:
+            return []
+        name = pointer.rsplit("/", 1)[-1]
+        mapping = discriminator.get("mapping")
+        if mapping is None:
+            return [name]
+        targets = dict_of(mapping).items()
+        return [value for value, target in targets if target in (pointer, name)]
+
+    def missing(self, schema: object, *, in_fields: bool = False) -> Iterator[str]:
+        """Yield the references of a schema that lead nowhere.
+
+        They are those of the schema itself and, with `in_fields`, of its fields.
+        """
+        parts, seen = [schema], set[object]()
+        while parts:
+            part = parts.pop()
+            if isinstance(part, list):
+                parts += part
+            if not isinstance(part, dict):
+                continue
+            reference = part.get("$ref")
+            if "$ref" in part and str(reference) not in seen:
+                seen.add(str(reference))
+                parts.append(self.target(reference))
+                if parts[-1] is None:
+                    yield str(reference)
+            for keyword in ("allOf", *UNIONS, *(_PARTS if in_fields else ())):
+                inner = part.get(keyword)
+                if keyword == "properties" and isinstance(inner, dict):
+                    parts += inner.values()
+                else:
+                    parts.append(inner)
+
     def target(self, pointer: object) -> object:
         """Return the target of a pointer such as "#/$defs/Url"; None without one."""
         if not isinstance(pointer, str) or not pointer.startswith("#"):
@@ -108,7 +155,10 @@ class References:
         ]
         for place in self._roots:
             for token in tokens:
-                place = place.get(token) if isinstance(place, dict) else None
+                if isinstance(place, list) and token.isdecimal():
+                    place = dict(enumerate(place)).get(int(token))
+                else:
+                    place = place.get(token) if isinstance(place, dict) else None
             if place is not None:
                 return place
         return None
@@ -140,9 +190,9 @@ def _without_null(schema: Json) -> Json:
 
 
 def _is_null(schema: object) -> bool:
-    known = dict_of(schema)
-    is_null = known.get("type") == "null" or known.get("enum") == [None]
-    return is_null or ("const" in known and known["const"] is None)
+    keywords = dict_of(schema)
+    is_null = keywords.get("type") == "null" or keywords.get("enum") == [None]
+    return is_null or ("const" in keywords and keywords["const"] is None)
 
 
 def _combined(members: list[Json | None]) -> Json | None:
@@ -155,12 +205,12 @@ def _combined(members: list[Json | None]) -> Json | None:
         if member is None:
             return None
         for keyword, value in member.items():
-            known = whole.get(keyword)
+            earlier = whole.get(keyword)
             if keyword in ("properties", EXTENSION):
-                whole[keyword] = {**dict_of(known), **dict_of(value)}
+                whole[keyword] = {**dict_of(earlier), **dict_of(value)}
             elif keyword == "required":
-                whole[keyword] = [*list_of(known), *list_of(value)]
-            elif keyword in whole and known != value and changes_values(keyword):
+                whole[keyword] = [*list_of(earlier), *list_of(value)]
+            elif keyword in whole and earlier != value and changes_values(keyword):
                 return None
             else:
                 whole[keyword] = value

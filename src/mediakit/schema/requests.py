@@ -26,7 +26,7 @@ from pydantic_core import CoreSchema
 
 from mediakit.estimates import InputFacts, Line
 from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
-from mediakit.rules import Rule
+from mediakit.rules import Rule, Values
 
 T = TypeVar("T")
 NULL_SCHEMA = {"type": "null"}
@@ -79,7 +79,7 @@ class MaskOf(_Marker):
 
 @dataclass(frozen=True)
 class Prompt(_Marker):
-    """Marks a long text, such as a prompt."""
+    """Marks a long text, such as a prompt; white space around it is not sent."""
 
     multiline: bool = True
 
@@ -89,6 +89,13 @@ class Seed(_Marker):
     """Marks an integer that only makes a draw repeatable."""
 
     seed: bool = True
+
+
+@dataclass(frozen=True)
+class Title(_Marker):
+    """Marks a field whose name for people is not its own in other letters."""
+
+    title: str
 
 
 @dataclass(frozen=True)
@@ -223,10 +230,20 @@ class Declared:
     """The service refuses unknown properties."""
     priced_by: tuple[str, ...] | None = None
     """The fields that its price depends on; None means all of them."""
+    replaces: tuple[tuple[str, str], ...] = ()
+    """Fields, each with another one that does not count once it is given."""
+    sets: tuple[tuple[str, str, object], ...] = ()
+    """Fields, each with another one that has this value once it is given."""
     purpose: Purpose | None = None
     """None derives it from its media."""
+    result: str = ""
+    """What its result is called before the names of its inputs, such as "Upscaled"."""
+    compared_with: str = ""
+    """The field of the input that its result has the shape of."""
     choose: str = ""
     """When to choose it, in one or two sentences; can be empty."""
+    colours: tuple[str, str] | None = None
+    """Its colour in plots, on a light and on a dark background."""
     name: str = ""  # of its schema
     doc: str = ""
 
@@ -264,6 +281,11 @@ class MediaRequest(Part):
     def notes(self) -> Iterator[str]:
         """Yield sentences for users about the basis of the price."""
         return iter(())
+
+    @classmethod
+    def item_counts(cls, values: Values) -> Mapping[str, int]:
+        """Return how many items lists need that depend on other fields, by field."""
+        return {}
 
     def media_limits(self) -> Mapping[str, MediaLimits]:
         """Return limits of media that depend on other fields, by field.

@@ -1,4 +1,4 @@
-"""Values of fields: their checks, and the canonical form of bodies.
+"""Checks values of fields, and writes bodies in their canonical form.
 
 Every sentence comes from `FieldSpec`.
 """
@@ -57,18 +57,18 @@ def problems_in(spec: FieldSpec, value: Any, label: str = "") -> Iterator[Proble
 def _in_object(spec: FieldSpec, value: dict[str, Any], label: str) -> Iterator[Problem]:
     for name, field in spec.fields.items():
         if name in value:
-            yield from problems_in(field, value[name], _place(label, name))
+            yield from problems_in(field, value[name], inner_label(label, name))
         elif field.required:
-            yield Problem(_place(label, name), None, field.accepted, required="")
+            yield Problem(inner_label(label, name), None, field.accepted, required="")
     if value.keys() <= spec.fields.keys():
         return
     for name, further in value.items():
         if name in spec.fields:
             continue
         if spec.closed:
-            yield _unknown(spec, _place(label, name), name, further)
+            yield _unknown(spec, inner_label(label, name), name, further)
         elif spec.further is not None:
-            yield from problems_in(spec.further, further, _place(label, name))
+            yield from problems_in(spec.further, further, inner_label(label, name))
 
 
 def _in_variants(
@@ -78,31 +78,32 @@ def _in_variants(
     if variant is not None:
         yield from _in_object(variant, value, label)
         return
-    place, accepted = _place(label, tag), any_of(spec.variants)
+    place, accepted = inner_label(label, tag), any_of(spec.variants)
     if tag in value:
-        got = NULL if value[tag] is None else value[tag]
-        yield Problem(place, got, accepted)
+        tag_value = NULL if value[tag] is None else value[tag]
+        yield Problem(place, tag_value, accepted)
     else:
         yield Problem(place, None, accepted, required="")
 
 
 def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
     nearest = get_close_matches(name, spec.fields, n=3)
-    known = f"known are {all_of(spec.fields)}" if spec.fields else "there are none"
+    names_text = f"known are {all_of(spec.fields)}" if spec.fields else "there are none"
     # In brackets, because a full stop follows where it is shown.
-    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
+    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({names_text})"
     accepted = f"a known field{hint}"
-    got = NULL if value is None else value
-    return Problem(label, got, accepted, said=f"is not {accepted}")
+    json_value = NULL if value is None else value
+    return Problem(label, json_value, accepted, said=f"is not {accepted}")
 
 
-def _place(label: str, name: str) -> str:
+def inner_label(label: str, name: str) -> str:
+    """Return the label of a property of what has a label."""
     return f"{label}.{name}" if label else name
 
 
 def _is_list(spec: FieldSpec, value: list[Any]) -> bool:
     count = len(value)
-    if spec.unique and len({*map(repr, value)}) < count:
+    if spec.unique and not are_distinct(value):
         return False
     least, most = spec.min_length, spec.max_length
     return (least is None or count >= least) and (most is None or count <= most)
@@ -132,6 +133,28 @@ def _is_same(value: object, choice: object) -> bool:
     return value == choice and (type(value) is type(choice) or is_number)
 
 
+def is_same_json(value: object, other: object) -> bool:
+    """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, dict | list) and isinstance(other, dict | list):
+        return _comparable(value) == _comparable(other)
+    return value == other
+
+
+def are_distinct(values: list[Any]) -> bool:
+    """Return whether no two JSON values in a list are equal."""
+    return len({*map(_comparable, values)}) == len(values)
+
+
+def _comparable(value: object) -> str:
+    """Return a text that equal JSON values share; what is no JSON is only described."""
+    try:
+        return _CANONICAL.encode(_canonical(value))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
 @cache
 def _number(kind: str, *ends: Any) -> SchemaValidator:
     bounds = dict(zip(("ge", "le", "gt", "lt", "multiple_of"), ends, strict=True))
@@ -148,6 +171,11 @@ def _text(least: int | None, most: int | None, pattern: str | None) -> SchemaVal
         strict=True, min_length=least, max_length=most, pattern=pattern
     )
     return SchemaValidator(text)
+
+
+def has_pattern(pattern: str, text: str) -> bool:
+    """Return whether a text contains a regular expression; see `is_pattern`."""
+    return _text(None, None, pattern).isinstance_python(text)
 
 
 def is_pattern(pattern: object) -> bool:
@@ -200,6 +228,19 @@ def _canonical(value: object) -> object:
     if isinstance(value, list):
         return [_canonical(each) for each in value]
     return value
+
+
+def stripped(spec: FieldSpec, value: object) -> object:
+    """Return a value whose prompts have no white space around them."""
+    if isinstance(value, str):
+        return value.strip() if spec.multiline else value
+    if isinstance(value, list) and spec.item is not None:
+        return [stripped(spec.item, each) for each in value]
+    chosen = spec.chosen(value) if isinstance(value, dict) else None
+    if chosen is None or not isinstance(value, dict):
+        return value
+    inner = chosen.fields
+    return {n: stripped(inner[n], v) if n in inner else v for n, v in value.items()}
 
 
 def text_json(text: str) -> str:

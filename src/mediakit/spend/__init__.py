@@ -3,9 +3,10 @@
 It depends on the client's billing and on the history.
 """
 
+from mediakit.spend.async_spend import AsyncSpend
+from mediakit.spend.blocking_spend import Spend
 from mediakit.spend.dates import day_range, month_text
 from mediakit.spend.frames import csv_frame, daily_frame, monthly_frame
-from mediakit.spend.spend import AsyncSpend, Spend
 
 __all__ = [
     "AsyncSpend",

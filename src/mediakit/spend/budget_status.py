@@ -71,14 +71,14 @@ class BudgetStatus:
         """Return the burn-down, one row per day.
 
         Returns:
-            day (datetime64[us, UTC]), charge_micro_usd (int64, the charges of that
+            day (datetime64[us], UTC), charge_micro_usd (int64, the charges of that
             day), spent_micro_usd (int64, all charges up to and with that day) and
             left_micro_usd (int64, the limit less that, at least 0). Held amounts are
             not included. The rows end today, or at the end of the budget's month if
             that is over: what settles later counts on its last day.
         """
-        days = pd.date_range(*self.days, tz="UTC", unit="us")
-        at = pd.DatetimeIndex([day for day, _ in self.charges], tz="UTC").as_unit("us")
+        days = pd.date_range(*self.days, unit="us")
+        at = pd.DatetimeIndex([day for day, _ in self.charges]).as_unit("us")
         charges = pd.Series([micro_usd for _, micro_usd in self.charges], at, "int64")
         of_day = charges.groupby(level=0).sum().reindex(days, fill_value=0)
         spent = of_day.cumsum()

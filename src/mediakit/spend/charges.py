@@ -13,13 +13,8 @@ from mediakit.api_models import JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history import History
 from mediakit.history.frames import TEXT, charges, text_array
-from mediakit.spend.columns import (
-    CHARGE,
-    dollars,
-    path_of,
-    plain_rows,
-    with_column,
-)
+from mediakit.spend.columns import CHARGE, dollars, plain_rows, with_column
+from mediakit.spend.function_names import path_of
 
 AUDITED_BY = ["function", "kind", "estimate_kind"]
 SUMS = ["jobs", "charge_micro_usd", "estimate_micro_usd", "wrong_jobs"]
@@ -68,9 +63,10 @@ def charges_frame(
         since=None if first is None else midnight(first),
         before=None if last is None else _day_after(last),
         project=project,
-        taken=COLUMNS,
+        used_names=COLUMNS,
     )
     found = found.astype(dict.fromkeys(found.select_dtypes("category"), TEXT))
+    found = without_zones(found)
     charge = found[CHARGE]
     found = found.assign(
         day=found["settled_at"].dt.floor("D"),
@@ -86,6 +82,14 @@ def charges_frame(
     total = int(frame["charge_micro_usd"].sum())
     frame.attrs = {"total_micro_usd": total, "report": _report(first, last)}
     return frame
+
+
+def without_zones(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with its instants in UTC, without saying so: Excel cannot."""
+    zoned = {
+        str(n): frame[n].dt.tz_localize(None) for n in frame.select_dtypes("datetimetz")
+    }
+    return frame.assign(**zoned)
 
 
 def midnight(day: date) -> datetime:
@@ -208,7 +212,7 @@ def rate_audit(history: pd.DataFrame) -> pd.DataFrame:
     is_since = is_wrong & ~(settled_at <= right_until.transform("max"))
     rows["first_wrong_day"] = settled_at.where(is_wrong).dt.floor("D")
     rows["out_of_date_since"] = settled_at.where(is_since).dt.floor("D")
-    groups = rows.groupby(AUDITED_BY, dropna=False)
+    groups = without_zones(rows).groupby(AUDITED_BY, dropna=False)
     sums, days = groups[SUMS].sum(min_count=1), groups[DAYS].min()
     audit = pd.concat([sums, days], axis=1).reset_index()
     known = ["jobs", "charge_micro_usd", "wrong_jobs"]

@@ -14,6 +14,7 @@ from pandas.api.types import infer_dtype
 
 from mediakit.history.frames import TEXT, text_array
 from mediakit.money import MICRO_PER_USD
+from mediakit.plain_numbers import without_grouping
 
 CHARGE, DOLLARS = "charge_micro_usd", "charge_usd"
 AS_SENT = "_as_sent"
@@ -48,15 +49,15 @@ def as_whole(values: pd.Series[Any], *, nullable: bool = False) -> Any:
 
 
 def as_days(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Make UTC midnights from days, exactly as written.
+    """Make midnights from days, exactly as written.
 
     A time or an offset after the day is ignored: converting it to UTC could move the
     charge to another day.
     """
     codes, distinct = pd.factorize(texts_of(values), use_na_sentinel=False)
     written = pd.Series(distinct, dtype=TEXT).str.strip().str[:10]
-    days = pd.to_datetime(written, format="%Y-%m-%d", errors="coerce", utc=True)
-    return days.astype("datetime64[us, UTC]").take(codes).set_axis(values.index)
+    days = pd.to_datetime(written, format="%Y-%m-%d", errors="coerce")
+    return days.astype("datetime64[us]").take(codes).set_axis(values.index)
 
 
 def as_sent(values: pd.Series[Any]) -> Any:
@@ -69,15 +70,16 @@ def as_sent(values: pd.Series[Any]) -> Any:
 
 
 def whole_number(value: object) -> int | None:
-    """Read a whole number of 64 bits, also one written "3" or 3.0; else None."""
+    """Read a whole number of 64 bits, also "3", "1,234" or 3.0; else None."""
     number = None
     if isinstance(value, int) and not isinstance(value, bool):
         number = value
     elif isinstance(value, float) and value.is_integer():
         number = int(value)
-    elif isinstance(value, str) and len(value) <= _LONGEST_DIGITS and value.isascii():
+    elif isinstance(value, str) and value.isascii():
+        digits = without_grouping(value)
         with suppress(ValueError):
-            number = int(value)
+            number = int(digits) if len(digits) <= _LONGEST_DIGITS else None
     if number is None or not _INT64_MIN <= number <= _INT64_MAX:
         return None
     return number
@@ -88,13 +90,6 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     plain = frame.astype("object")
     rows = plain.where(plain.notna(), None).to_dict("records")
     return [{str(name): row[name] for name in row} for row in rows]
-
-
-def path_of(row: Mapping[str, Any]) -> str | None:
-    """Return the function path that a service row names, as far as it does."""
-    model, function = row.get("model"), row.get("function")
-    path = row.get("model_id") or (function if function and "/" in function else None)
-    return path or "/".join(filter(None, (model, function))) or None
 
 
 def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:

@@ -7,6 +7,10 @@ time zone, and guessing could move charges between days.
 import re
 from calendar import monthrange
 from datetime import date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from mediakit.clock import Clock
 from mediakit.errors import InputError
@@ -14,6 +18,7 @@ from mediakit.errors import InputError
 DEFAULT_DAYS = 30
 MOST_MONTHS = 120
 ONE_DAY = timedelta(days=1)
+SAME_CLOCK = timedelta(hours=1)
 
 Range = tuple[date, date]
 
@@ -73,11 +78,14 @@ def day_range(start: str | date, end: str | date) -> tuple[str, str]:
     return first.isoformat(), last.isoformat()
 
 
-def month_text(month: str) -> str:
-    """Read a calendar month in UTC, "YYYY-MM" (spec 4.19)."""
+def month_text(month: object) -> str:
+    """Read a calendar month in UTC, "YYYY-MM" or any of its days (spec 4.19)."""
+    is_day = isinstance(month, date | np.datetime64 | pd.Period)
+    if is_day and not _MONTH.fullmatch(str(month)):
+        return month_of(read_day("month", month))
     if _MONTH.fullmatch(str(month)):
         try:
-            return month_of(first_of_month(month))
+            return month_of(first_of_month(str(month)))
         except ValueError:
             pass
     accepted = 'a month in UTC as "YYYY-MM", such as "2026-10"'
@@ -99,13 +107,17 @@ def end_of_month(month: str) -> date:
     return month_end(first_of_month(month))
 
 
-def read_day(field: str, day: str | date) -> date:
-    """Read a day in UTC: "YYYY-MM-DD" or a `datetime.date` (spec 4.19)."""
+def read_day(field: str, day: object) -> date:
+    """Read a day in UTC: text, or a date of Python, pandas or numpy (spec 4.19)."""
+    if isinstance(day, pd.Timestamp | np.datetime64):
+        instant: Any = pd.Timestamp(day)  # it may be NaT
+        if not pd.isna(instant) and instant == instant.normalize():
+            day = day if instant.utcoffset() else instant.date()
     if isinstance(day, date) and not isinstance(day, datetime):
         return day
-    if isinstance(day, str) and _DAY.fullmatch(day):
+    if isinstance(day, str | pd.Period) and _DAY.fullmatch(str(day)):
         try:
-            return date.fromisoformat(day)
+            return date.fromisoformat(str(day))
         except ValueError:
             pass
     accepted = 'a day in UTC as "YYYY-MM-DD", such as "2026-10-01", without a time'
@@ -168,6 +180,11 @@ class ServiceClock:
             return now + self._ahead
         except OverflowError:  # the service says the last second of the calendar
             return now
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far the service's clock is ahead of this machine's; 0 below an hour."""
+        return self._ahead if abs(self._ahead) > SAME_CLOCK else timedelta()
 
     def today(self) -> date:
         """Return the day at the service, in UTC."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +13,15 @@ import pandas as pd
 
 from mediakit.client.download_targets import LocalTarget, write_whole
 from mediakit.errors import InputError
+from mediakit.extras import install_command, missing_modules
 from mediakit.safe_text import spreadsheet_text
+from mediakit.spend.charges import without_zones
 from mediakit.spend.columns import dollars
 
-EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
+FORMAT_EXTRAS: Mapping[str, str] = MappingProxyType(
+    {".parquet": "parquet", ".xlsx": "excel"}
 )
-"""The package that writes a format, and the extra that installs it."""
+"""The extra whose package writes a format."""
 
 LONGEST_EXCEL_TEXT = 32_767
 NOT_STATED = "Not stated"
@@ -60,9 +61,9 @@ def export_bytes(
     if write is None:
         accepted = "a file name that ends in .csv, .parquet or .xlsx"
         raise InputError("path", got=suffix or "no suffix", accepted=accepted)
-    package, extra = EXTRAS.get(suffix.lower(), ("", ""))
-    if package and find_spec(package) is None:
-        accepted = f".csv, or any format after: pip install 'mediakit[{extra}]'"
+    extra = FORMAT_EXTRAS.get(suffix.lower())
+    if extra and missing_modules(extra):
+        accepted = f".csv, or this format after: {install_command(extra)}"
         raise InputError("path", got=suffix, accepted=accepted, then=NOTHING)
     if escape_formulas and write is _csv:
         frame = _with_texts(frame, spreadsheet_text)
@@ -97,7 +98,7 @@ def _with_texts(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFra
 
 def _csv(frame: pd.DataFrame) -> bytes:
     """Write days as "2026-10-31" and instants as "2026-10-31T23:59:59Z"."""
-    instants = frame.select_dtypes("datetimetz")
+    instants = frame.select_dtypes(["datetime", "datetimetz"])
     texts = {str(name): _utc_text(instants[name]) for name in instants}
     # With these line ends, a carriage return in a text is quoted too and begins no row.
     return frame.assign(**texts).to_csv(index=False, lineterminator="\r\n").encode()
@@ -128,13 +129,9 @@ def _excel(frame: pd.DataFrame) -> bytes:
         is_long = len(text) > LONGEST_EXCEL_TEXT
         return f"{text[: LONGEST_EXCEL_TEXT - 1]}…" if is_long else text
 
-    naive = {
-        str(name): frame[name].dt.tz_localize(None)
-        for name in frame.select_dtypes("datetimetz")
-    }
     content = io.BytesIO()
     with pd.ExcelWriter(content, engine="openpyxl") as writer:
-        shown = _with_texts(frame.assign(**naive), legal)
+        shown = _with_texts(without_zones(frame), legal)
         shown.to_excel(writer, sheet_name="Spend", index=False, freeze_panes=(1, 0))
         sheet = writer.sheets["Spend"]
         for column in sheet.columns:

@@ -1,8 +1,7 @@
-"""Forecasts of a month's total, and days with unusual spend."""
+"""Forecasts of a month's total, from the charges of the days before."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -11,31 +10,32 @@ import numpy as np
 import pandas as pd
 
 from mediakit.errors import InputError
-from mediakit.history.frames import text_array
 from mediakit.money import format_usd
-from mediakit.spend.dates import end_of_month, first_of_month, month_name, month_of
+from mediakit.spend.columns import CHARGE
+from mediakit.spend.dates import (
+    day_name,
+    end_of_month,
+    first_of_month,
+    month_name,
+    month_of,
+)
 
 if TYPE_CHECKING:
     from mediakit.client.budgets import Budget
 
-CHARGE = "charge_micro_usd"
 WEEK = 7
 HISTORY = timedelta(weeks=13)
 MEAN_DAYS = 28
 CLIP = 4
 """A day counts in the mean up to this many times the median of the days with spend."""
 BACKTEST_FROM = 14
-LEAST_BACKTEST = 21
+LEAST_BACKTEST, FEW_BACKTESTS = 21, 42
 NORMAL_80 = 1.2816
+SHORT_PAUSE = 2
+"""A weekend without spend is no sign that a project has ended."""
+SHARES = (0.0, 0.1, 0.5, 0.9)
+"""Where 0, low, expected and high are in the distribution of what is to come."""
 CENT_MICRO_USD = 10_000
-
-MEDIAN_WEEKS = 8
-FEWEST_WEEKS = 3
-MAD_TO_DEVIATION = 1.4826
-LEAST_SPREAD, UNKNOWN_SPREAD = 0.15, 0.75
-MOST_Z, LEAST_FACTOR = 3.5, 2.0
-SMALL_SHARE = 20
-"""Amounts below a twentieth of a usual day count as zero."""
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]
 Real = np.ndarray[Any, np.dtype[np.float64]]
@@ -57,6 +57,9 @@ class Forecast:
         text: A summary, in a sentence or two.
         budget: The budget that it is compared with; None for none.
         complete_days: How many complete days of spend it rests on.
+        project: The project that it is of; None for all.
+        api_key_id: The key that it is of; None for all.
+        until: The last day on which spend is expected; None for no end.
     """
 
     month: str
@@ -69,6 +72,14 @@ class Forecast:
     budget: Budget | None
     complete_days: int
     _days: pd.DataFrame = field(repr=False, compare=False)
+    project: str | None = None
+    api_key_id: str | None = None
+    until: date | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Tell whether there is enough spend for an interval."""
+        return self.complete_days >= WEEK
 
     def __repr__(self) -> str:
         return self.text
@@ -77,7 +88,7 @@ class Forecast:
         """Return the cumulative forecast by day.
 
         Returns:
-            One row per day of the month: day (datetime64[us, UTC]); spent_micro_usd
+            One row per day of the month: day (datetime64[us], UTC); spent_micro_usd
             (Int64, <NA> after today); expected_micro_usd, low_micro_usd and
             high_micro_usd (Int64, <NA> before today, and everywhere for a month that
             is over).
@@ -106,7 +117,7 @@ def refuse_future(month: str, today: date) -> None:
 def daily_totals(daily: pd.DataFrame, first: date, last: date) -> Whole:
     """Add up the known charges of each day of a range, micro-USD."""
     known = daily.dropna(subset=["day", CHARGE]).astype({CHARGE: "int64"})
-    days = pd.date_range(first, last, tz="UTC")
+    days = pd.date_range(first, last)
     totals = known.groupby("day")[CHARGE].sum().reindex(days, fill_value=0)
     return totals.to_numpy("int64")
 
@@ -119,12 +130,16 @@ def forecast_month(
     *,
     of: str = "",
     before_micro_usd: int = 0,
+    project: str | None = None,
+    api_key_id: str | None = None,
+    until: date | None = None,
 ) -> Forecast:
     """Forecast a month from its charges so far and those before it.
 
     `totals` are the charges of each day from `first_day_needed(month)` to today, whose
     charges are incomplete, or to the end of the month; micro-USD. `of` says whose they
-    are.
+    are. A refund counts in what is spent so far, and widens the interval, but says
+    nothing of what the days to come cost. After `until`, nothing is expected.
     """
     first, last = first_of_month(month), end_of_month(month)
     spent = np.cumsum(totals[HISTORY.days :])
@@ -136,11 +151,18 @@ def forecast_month(
         method = "The sum of the month's charges; nothing is estimated."
         text = f"{format_usd(so_far)} was charged in {where}; the month is over."
     else:
-        complete = np.trim_zeros(totals[:-1], "f")
-        ahead = _ahead(complete, int(totals[-1]), so_far, (last - today).days + 1)
+        paid = np.maximum(totals, 0)
+        begin_n = len(np.trim_zeros(paid[:-1], "f"))
+        complete = totals[:-1][len(totals) - 1 - begin_n :]
+        ended = 0.0 if paid[-1] else _chance_of_end(complete)
+        left_n = (last - today).days + 1
+        open_n = left_n if until is None else min(left_n, (until - today).days + 1)
+        ahead = _ahead(complete, int(paid[-1]), so_far, open_n, ended)
+        ahead = np.pad(ahead, ((0, left_n - len(ahead)), (0, 0)), "edge")
         low, expected, high = ahead[-1].tolist()
-        method = _method(len(complete))
-        text = _text(where, so_far, (low, expected, high), len(complete))
+        method = _method(len(complete), ended)
+        where += "" if until is None else f", with spend until {day_name(until)}"
+        text = _text(where, so_far, (low, expected, high), len(complete), ended)
     if budget is not None:
         total = (low, expected, high)
         text += _budget_text(
@@ -151,7 +173,7 @@ def forecast_month(
             is_over=today > last,
             days_n=len(complete),
         )
-    days = pd.DataFrame({"day": pd.date_range(first, last, tz="UTC", unit="us")})
+    days = pd.DataFrame({"day": pd.date_range(first, last, unit="us")})
     days["spent_micro_usd"] = pd.Series(spent, dtype="Int64")
     for name, place in (("expected", 1), ("low", 0), ("high", 2)):
         index = days.index[len(days) - len(ahead) :]
@@ -167,15 +189,45 @@ def forecast_month(
         budget=budget,
         complete_days=len(complete),
         _days=days,
+        project=project,
+        api_key_id=api_key_id,
+        until=until,
     )
 
 
-def _ahead(complete: Whole, of_today: int, so_far: int, left_n: int) -> Whole:
-    """Return low, expected and high, cumulative, for today and each day after."""
-    if not len(complete):
-        return np.full((left_n, 3), so_far)
-    means = np.array([_mean(complete[:n]) for n in range(1, len(complete) + 1)])
+def _chance_of_end(complete: Whole) -> float:
+    """Return how likely the spend has ended, by the pause before today.
+
+    Only a pause that is longer than each one before says something. Pauses are taken to
+    be geometric, and one of them to be the last.
+    """
+    is_idle = np.concatenate([[False], complete <= 0, [False]])
+    pauses = np.diff(np.flatnonzero(np.diff(is_idle)))[::2]
+    if not is_idle[-2] or pauses[-1] <= max([SHORT_PAUSE, *pauses[:-1]]):
+        return 0.0
+    mean_days = (pauses[:-1].sum() + SHORT_PAUSE) / len(pauses)
+    goes_on = (1 - 1 / max(mean_days, SHORT_PAUSE)) ** (pauses[-1] - 1)
+    is_last = 1 / (len(pauses) + 1)
+    return float(is_last / (is_last + (1 - is_last) * goes_on))
+
+
+def _ahead(
+    complete: Whole, of_today: int, so_far: int, left_n: int, ended: float
+) -> Whole:
+    """Return low, expected and high, cumulative, for today and each day after.
+
+    `complete` are net of refunds; `ended` is how likely nothing more comes.
+    """
+    if not len(complete) or left_n < 1:
+        return np.full((1, 3), so_far)
+    paid = np.maximum(complete, 0)
+    means = np.array([_mean(paid[:n]) for n in range(1, len(paid) + 1)])
     ranges = np.array([_range(complete, means, n) for n in range(1, left_n + 1)])
+    if ended:
+        shares = (np.array([SHARES[1], SHARES[-1]]) - ended) / (1 - ended)
+        for row in ranges:
+            low, high = np.interp(shares, SHARES, [0.0, *row])
+            row[:] = low, min((1 - ended) * row[1], high), high
     # What today has cost beyond the usual is known and not part of the forecast.
     ranges += so_far - of_today + max(0.0, of_today - means[-1])
     # Each number of days has its own interval, but a cumulative sum never falls.
@@ -196,10 +248,11 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     mean, count = float(means[-1]), len(complete)
     if count < WEEK:
         return 0.0, mean * days_n, 3 * mean * days_n
+    expected = mean * days_n
+    half = NORMAL_80 * _spread(complete) * _wider(int(np.count_nonzero(complete)) - 1)
+    half *= float(np.sqrt(days_n + days_n**2 / min(count, MEAN_DAYS)))
     if count <= LEAST_BACKTEST:
-        spread = float(complete.std(ddof=1))
-        half = NORMAL_80 * spread * float(np.sqrt(days_n + days_n**2 / count))
-        return max(0.0, mean * days_n - half), mean * days_n, mean * days_n + half
+        return max(0.0, expected - half), expected, expected + half
     length = min(days_n, (count - BACKTEST_FROM) // 2)
     at = np.arange(BACKTEST_FROM, count - length + 1)
     sums = np.concatenate([[0], np.cumsum(complete)])
@@ -207,36 +260,58 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     # After a pause the mean is small: errors are then relative to the usual spend.
     scales = np.maximum(means[at - 1], sums[at] / at / 2)
     low, high = np.quantile((came - means[at - 1]) / scales, [0.1, 0.9])
-    # Forecasts that overlap are not independent; few of them need a wider interval, as
-    # with Student's t.
+    # Forecasts that overlap are not independent.
     n = len(at) / length
-    wider = (1 + 0.66 / n + 0.45 / n**2) * np.sqrt(1 + 1 / n)
-    scale = max(mean, sums[-1] / count / 2) * wider
-    return (
-        days_n * max(0.0, min(mean, mean + low * scale)),
-        days_n * mean,
-        days_n * max(mean, mean + high * scale),
-    )
+    scale = max(mean, sums[-1] / count / 2) * _wider(n) * np.sqrt(1 + 1 / n)
+    if count > FEW_BACKTESTS:
+        half = 0.0
+    # Few errors of the past miss what seldom happens, so neither end is nearer than
+    # what the spread of the days allows.
+    below = min(0.0, days_n * low * scale, -half)
+    above = max(0.0, days_n * high * scale, half)
+    return max(0.0, expected + below), expected, expected + above
 
 
-def _method(days_n: int) -> str:
+def _wider(n: float) -> float:
+    """Return how much wider an interval of few values is than one of many.
+
+    It is Student's t for n degrees of freedom by the normal distribution, at 80%.
+    """
+    n = max(n, 1)
+    return 1 + 0.66 / n + 0.45 / n**2
+
+
+def _spread(days: Whole) -> float:
+    """Return how far days are off; from the third week on, off their weekday's mean."""
+    count = len(days)
+    weekdays = np.arange(count) % WEEK if count > 2 * WEEK else np.zeros(count, "int64")
+    sums, counts = np.bincount(weekdays, days), np.bincount(weekdays)
+    off = days - (sums / counts)[weekdays]
+    return float(np.sqrt((off**2).sum() / (count - len(counts))))
+
+
+def _method(days_n: int, ended: float) -> str:
     if not days_n:
         return "There is no complete day with spend before today, so nothing is added."
-    interval = (
-        "the 80% interval comes from the errors of the same forecast on earlier days"
-    )
+    errors = "the errors of the same forecast on earlier days"
+    interval = f"the 80% interval comes from {errors}"
     if days_n < WEEK:
         interval = "there is no interval, because there is less than a week of spend"
     elif days_n <= LEAST_BACKTEST:
         interval = "the 80% interval comes from how much these days vary"
+    elif days_n <= FEW_BACKTESTS:
+        interval += ", and from how much these days vary"
     return (
         f"Each remaining day is the mean of the last {MEAN_DAYS} days (known: "
         f"{min(days_n, MEAN_DAYS)}), in which a day counts up to {CLIP} times the "
         f"median of the days with spend; {interval}."
+        + (f" It may have ended, with a chance of {ended:.0%}." if ended else "")
     )
 
 
-def _text(where: str, so_far: int, total: tuple[int, int, int], days_n: int) -> str:
+def _text(
+    where: str, so_far: int, total: tuple[int, int, int], days_n: int, ended: float
+) -> str:
     begin = f"{format_usd(so_far)} has been charged so far in {where}"
     if not days_n:
         return (
@@ -249,6 +324,8 @@ def _text(where: str, so_far: int, total: tuple[int, int, int], days_n: int) -> 
     if days_n <= LEAST_BACKTEST:
         days = f"{days_n} day{'' if days_n == 1 else 's'}"
         text += f" This is rough: it is based on {days} of spend."
+    if ended:
+        text += " Nothing was charged for longer than before, so it may have ended."
     return text
 
 
@@ -286,61 +363,3 @@ def _cents(micro_usd: int) -> str:
     """Format an estimate in whole cents; finer digits are not meaningful."""
     cents = (2 * micro_usd + CENT_MICRO_USD) // (2 * CENT_MICRO_USD)
     return format_usd(cents * CENT_MICRO_USD)
-
-
-# -- unusual days ----------------------------------------------------------------------
-
-
-def anomalies_frame(
-    daily: pd.DataFrame, start: date, end: date, by: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Find unusual days in rows from thirteen weeks before the start.
-
-    See `AsyncSpend.anomalies`.
-    """
-    groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
-    if by:
-        groups = list(daily.groupby(list(by), dropna=False)) or groups
-    found = []
-    for names, rows in groups:
-        judged = _judged(daily_totals(rows, start - HISTORY, end), start, end)
-        unusual = judged[judged["is_unusual"]].drop(columns="is_unusual")
-        for place, name in enumerate(by):
-            text = names[place] if names and pd.notna(names[place]) else None
-            unusual.insert(1 + place, name, text_array([text] * len(unusual)))
-        found.append(unusual)
-    frame = pd.concat(found).sort_values("day", kind="stable", ignore_index=True)
-    usual = frame["usual_micro_usd"].round().astype("int64")
-    frame["usual_micro_usd"] = usual
-    frame["factor"] = frame[CHARGE] / usual
-    directions = ["high" if z > 0 else "low" for z in frame["z_score"]]
-    frame["direction"] = text_array(directions)
-    return frame
-
-
-def _judged(totals: Whole, start: date, end: date) -> pd.DataFrame:
-    """Return the robust z-score of each day from the first spend on.
-
-    It uses only days before the judged one. On a logarithmic scale, twice as much is as
-    far off as half.
-    """
-    days = pd.date_range(start - HISTORY, end, tz="UTC", unit="us")
-    charges = pd.Series(totals, days)
-    spent = charges.where(charges.cumsum() > 0)
-    small = spent.where(spent > 0).expanding().median().shift() / SMALL_SHARE
-    usual = spent.groupby(days.day_of_week).transform(
-        lambda own: own.shift().rolling(MEDIAN_WEEKS, min_periods=FEWEST_WEEKS).median()
-    )
-    off = np.log((spent + small) / (usual + small))
-    spread = off.abs().rolling(HISTORY.days, min_periods=WEEK).median().shift()
-    spread = (MAD_TO_DEVIATION * spread).fillna(UNKNOWN_SPREAD).clip(LEAST_SPREAD)
-    z_score = off / spread
-    is_unusual = (z_score.abs() > MOST_Z) & (off.abs() > np.log(LEAST_FACTOR))
-    columns = {
-        CHARGE: charges,
-        "usual_micro_usd": usual,
-        "z_score": z_score,
-        "is_unusual": is_unusual,
-    }
-    judged = pd.DataFrame(columns).rename_axis("day").reset_index()
-    return judged[spent.notna().to_numpy() & (days >= pd.Timestamp(start, tz="UTC"))]

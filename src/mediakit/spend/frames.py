@@ -1,7 +1,7 @@
 """The responses of the billing endpoints as typed frames (spec 4.19).
 
-Money is int64 micro-USD, so sums are exact; a day is a UTC midnight and is never
-converted to another zone. Unknown columns are kept. `frame.attrs["unread"]` says what
+Money is int64 micro-USD, so sums are exact; a day is a midnight without a time zone and
+is never converted. Unknown columns are kept. `frame.attrs["unread"]` says what
 is in no sum; `frame.attrs["doubts"]`, what else could not be read or does not add up.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
+from mediakit.client.pages import continuation_of
 from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.history.frames import TEXT, text_array
 from mediakit.money import format_usd
@@ -30,17 +32,29 @@ from mediakit.spend.columns import (
     texts_of,
     whole_number,
 )
+from mediakit.spend.totals import (
+    KEY,
+    called_totals,
+    csv_totals,
+    is_given,
+    repeats,
+    rollups,
+)
 
 CREDITS = "credits_applied_micro_usd"
 MONEY = "_micro_usd"
 # Lists of the monthly report that are no usage (spec 4.19).
 OTHERS = frozenset({"invoices", "credits_applied", "credits_granted", "top_ups"})
+_STATED_CHARGE = re.compile(
+    r"(total|sum)_((charges?|charged|spend|cost|amount)_)?micro_usd"
+    r"|(charges?|charged|spend|cost|amount)_(total_)?micro_usd"
+)
+_SUMMARY = re.compile(r"totals?|summary|sums?")
 _TEXTS = ("api_key_id", "model_id", "model", "function", "month")
 _NAMES = ("model", "model_id", "function")
 _DAYS = ("date", "day")
-_TOTAL_WORDS = frozenset({"total", "totals", "grand total", "all", "all models"})
+_KEYS = ("key_id", "api_key", "key", "api_key_name")
 _SLASHES_OF_A_PATH = 2  # vendor/model/function
-_MORE = ("next_cursor", "next_page", "has_more")
 DAILY, MONTHLY, CSV = "daily report", "monthly report", "month's CSV"
 
 Row = dict[str, Any]
@@ -51,7 +65,7 @@ def daily_frame(body: object) -> pd.DataFrame:
 
     Returns:
         One row per record, in the order sent and without totals: day
-        (datetime64[us, UTC]), api_key_id, model and function (str; the function's whole
+        (datetime64[us]), api_key_id, model and function (str; the function's whole
         path, where the row has it, also in parts), jobs (Int64), charge_micro_usd
         (int64; Int64 where a row names none), then every other column. `attrs` has
         total_micro_usd (None if not sent), unread and doubts (lists of sentences), and
@@ -60,13 +74,12 @@ def daily_frame(body: object) -> pd.DataFrame:
     rows, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     if "date" in rows:
         day = rows.get("day", rows["date"])
-        rows["day"] = day.where(_is_said(day), rows.pop("date"))
-    is_total = _are_totals(rows)
-    if len(rows):
-        is_total |= ~_is_said(rows["day"]) & rows[CHARGE].notna()
-    rows, report = _without_totals(rows, is_total, report)
+        rows["day"] = day.where(is_given(day), rows.pop("date"))
+    if KEY not in rows and (names := [name for name in _KEYS if name in rows]):
+        rows[KEY] = rows[names[0]]
+    rows, report, sums_n = _without_sums(rows, report)
     leading = ("day", "api_key_id", "model", "function", "jobs", CHARGE)
-    return _typed(rows, leading, report, DAILY)
+    return _typed(rows, leading, report, DAILY, sums_n)
 
 
 def monthly_frame(body: object, month: str) -> pd.DataFrame:
@@ -79,11 +92,11 @@ def monthly_frame(body: object, month: str) -> pd.DataFrame:
         column per unit. `attrs` as for the days; invoices are in its report.
     """
     rows, report = rows_of(body, MONTHLY, ((CHARGE,), _NAMES))
-    rows, report = _without_totals(rows, _are_totals(rows), report)
+    rows, report, sums_n = _without_sums(rows, report)
     if "month" not in rows:
         rows["month"] = month
     leading = ("month", "model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame = _typed(rows, leading, report, MONTHLY)
+    frame = _typed(rows, leading, report, MONTHLY, sums_n)
     if report.get("month", month) != month:
         text = f"Asked for {month}, but the report says {shown(report['month'])}."
         frame.attrs["doubts"].append(text)
@@ -102,9 +115,9 @@ def csv_frame(text: str) -> pd.DataFrame:
     header, records = _csv_rows(text)
     check_names(header, CSV, ((CHARGE,), _NAMES))
     rows = table_of(records)
-    is_total = _are_totals(rows, is_blank_unnamed=True)
-    totals = rows[is_total].to_dict("records")[:1]
-    rows = rows[~is_total].reset_index(drop=True)
+    place, is_sum, doubts = csv_totals(rows)
+    totals = [] if place is None else [rows.iloc[place].to_dict()]
+    rows = rows[~is_sum].reset_index(drop=True)
     for name in rows.columns.difference([*_TEXTS]):
         numbers = pd.Series([*map(whole_number, rows[name])], rows.index, "object")
         # "007" is a name.
@@ -117,7 +130,9 @@ def csv_frame(text: str) -> pd.DataFrame:
         for name, value in row.items()
         if str(name).endswith(MONEY) or name == "jobs"
     }
-    return _typed(rows, leading, report, CSV)
+    frame = _typed(rows, leading, report, CSV)
+    frame.attrs["doubts"] += doubts
+    return frame
 
 
 def warn_of_incomplete(frame: pd.DataFrame) -> bool:
@@ -138,53 +153,48 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return whole
 
 
-def _is_said(column: pd.Series[Any]) -> pd.Series[bool]:
-    return column.notna() & (column != "")
+def _without_sums(
+    rows: pd.DataFrame, report: dict[str, Any]
+) -> tuple[pd.DataFrame, dict[str, Any], int]:
+    """Leave out the rows that are totals; a single one is the report's total.
 
-
-def _are_totals(
-    rows: pd.DataFrame, *, is_blank_unnamed: bool = False
-) -> pd.Series[bool]:
-    """Tell which rows are totals: those that say so, or whose function is blank.
-
-    In a CSV, a blank is all that an unnamed function can be.
+    Returns:
+        The rows, the report around them, and how many rows that do not say so were sums
+        of others.
     """
-    is_total = pd.Series(data=False, index=rows.index)
-    if CHARGE not in rows:
-        return is_total
-    names = [name for name in _NAMES if name in rows]
-    for name in {*names, *({"api_key_id", "day"} & {*rows}), rows.columns[0]}:
-        texts = texts_of(rows[name])
-        words = {text for text in texts.dropna().unique() if _is_total(text)}
-        is_total |= texts.isin(words) if words else False
-    is_unnamed = ~is_total
-    for name in names:
-        is_unnamed &= ~_is_said(rows[name])
-    if is_unnamed.any() and not is_blank_unnamed:
-        is_unnamed &= (rows[names] == "").any(axis=1)
-    return (is_total | is_unnamed) & rows[CHARGE].notna()
-
-
-def _is_total(text: str) -> bool:
-    return text.strip().lower() in _TOTAL_WORDS
-
-
-def _without_totals(
-    rows: pd.DataFrame, is_total: pd.Series[bool], report: dict[str, Any]
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Leave out the rows that are totals; a single one is the report's total."""
+    is_total = called_totals(rows)
+    if "day" in rows and len(rows):
+        is_total |= ~is_given(rows["day"]) & rows[CHARGE].notna()
     totals = [*rows.loc[is_total, CHARGE]] if is_total.any() else []
     if len(totals) == 1:
         report = {"total_micro_usd": whole_number(totals[0])} | report
-    return rows[~is_total].reset_index(drop=True) if totals else rows, report
+    rows = rows[~is_total].reset_index(drop=True) if totals else rows
+    is_rollup = rollups(rows)
+    return rows[~is_rollup].reset_index(drop=True), report, int(is_rollup.sum())
 
 
 def _typed(
-    rows: pd.DataFrame, leading: Sequence[str], report: Mapping[str, Any], what: str
+    rows: pd.DataFrame,
+    leading: Sequence[str],
+    report: Mapping[str, Any],
+    what: str,
+    sums_n: int = 0,
 ) -> pd.DataFrame:
-    """Type the rows, and compare them with the report around them."""
+    """Type the rows, and compare them with the report around them.
+
+    Of the report's rows, `sums_n` were left out as sums of others.
+    """
     typed: dict[str, Any] = {}
     unread, doubts = list[str](), list[str]()
+    if sums_n:
+        rest = "is a sum" if sums_n == 1 else "are sums"
+        text = f"{sums_n} of the rows of the {what} {rest} of other rows"
+        left_out = "was" if sums_n == 1 else "were"
+        doubts.append(f"{text} and {left_out} left out.")
+    if repeats_n := repeats(rows):
+        rest = "row repeats another" if repeats_n == 1 else "rows repeat others"
+        text = f"{repeats_n} {rest} of the {what} in every column"
+        doubts.append(f"{text}, so it may count money twice.")
     for name in dict.fromkeys([*leading, *map(str, rows)]):
         values = rows.get(name, pd.Series(None, rows.index, "object"))
         typed[name] = _typed_column(name, values)
@@ -204,8 +214,8 @@ def _typed(
             f"{missing} of {len(rows)} rows of the {what} {has} no charge and {is_in} "
             "not included in any sum."
         )
-    for name, value in report.items():
-        column = CHARGE if name == "total_micro_usd" else name
+    for name, value in _stated(report):
+        column = CHARGE if _STATED_CHARGE.fullmatch(name) else name
         total = whole_number(value)
         if column not in frame or total is None:
             continue
@@ -218,7 +228,7 @@ def _typed(
             doubts.append(
                 f"The total of {column} is {said}, but its rows sum to {summed}."
             )
-    if _has_more(report):
+    if continuation_of(report, len(frame)).goes_on:
         unread.append(f"The {what} has more pages, which were not read or summed.")
     frame.attrs = {
         "total_micro_usd": whole_number(report.get("total_micro_usd")),
@@ -227,6 +237,15 @@ def _typed(
         "report": dict(report),
     }
     return frame
+
+
+def _stated(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values around the rows, those of a summary included."""
+    for name, value in report.items():
+        if isinstance(value, dict) and _SUMMARY.fullmatch(name):
+            yield from value.items()
+        else:
+            yield name, value
 
 
 def _whole_paths(columns: Mapping[str, Any]) -> Any:
@@ -265,12 +284,6 @@ def _typed_column(name: str, values: pd.Series[Any]) -> Any:
     if name == "jobs" or name.endswith(MONEY):
         return as_whole(values, nullable=name == "jobs")
     return as_sent(values)
-
-
-def _has_more(report: Mapping[str, Any]) -> bool:
-    """Tell whether a report says that it is one of several pages."""
-    inner = (value for value in report.values() if isinstance(value, dict))
-    return any(report.get(name) for name in _MORE) or any(map(_has_more, inner))
 
 
 def _csv_rows(text: str) -> tuple[Sequence[str], list[Row]]:

@@ -1,413 +1,329 @@
-"""Compares a month's bill with the history, function by function (spec 4.19).
+"""Compares a month's bill with the history, by function and API key (spec 4.19).
 
 The service reports sums by day, API key and function, and names no job. The history
-has each job, dates a charge by when it was first read as settled, and does not know the
-IDs of its API keys. What these cannot tell is said to be unknown.
+dates a charge by when it was first read as settled, and does not know the ID of its API
+key. Sums are compared, and nothing else is concluded.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import pandas as pd
 
 from mediakit.api_models import JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history import EntryState
+from mediakit.history.frames import text_array
 from mediakit.money import format_usd
-from mediakit.spend.bill import NAMES, Bill, Span
-from mediakit.spend.columns import plain_rows
-from mediakit.spend.reconcile_result import Part, Reconciliation, listed
+from mediakit.safe_text import html_text
+from mediakit.spend.bill import ALL_KEYS, NO_KEY, Bill
+from mediakit.spend.dates import ONE_DAY, month_name
+from mediakit.spend.frames import DAILY, MONTHLY
+from mediakit.spend.function_names import function_names
 
-ONE_DAY = timedelta(days=1)
 # A charge read within an hour of midnight may have been settled on either day.
 NEAR_MIDNIGHT = timedelta(hours=1)
+BOUNDED = (EstimateKind.EXACT, EstimateKind.UPPER_BOUND)
+UNKNOWN = ""  # the function of a job that was restored by its ID alone
+MOST_NAMED = 3
+AMOUNTS = ("history", "history_least", "history_most", "daily", "monthly", "difference")
+AGAINST = "{charged}{what} against {history} in this history"
+TIMING = "that are not settled, at the month's edge or restored without a date"
+# What is said of rows with a verdict or, where they have one, a reason, in this order.
+SENTENCES = {
+    "equal": "{charged} is in this history",
+    "reports differ": "{charged}{what} is in this history, {daily} in the daily report",
+    "timing": f"{AGAINST} ({{difference}} may be charges {TIMING}: {{jobs}})",
+    "other key": "{charged} was charged to other API keys ({keys})",
+    "missing_here": f"{AGAINST} ({{difference}} is missing here; {{remedy}})",
+    "other_key": f"{AGAINST} ({{difference}} may be what other API keys were charged)",
+    "missing_there": f"{AGAINST} ({{difference}} is missing in the service's reports)",
+    "unmatched": "{charged}{what} cannot be compared, because no function is named so",
+    "not reported": f"{AGAINST} cannot be compared, because no report names it",
+    "one report": "{charged}{what} by which the monthly and the daily report differ",
+    "one total": "{charged} by which the monthly report's total differs",
+}
 
 
-# -- the history's side ----------------------------------------------------------------
+def month_entries(history: pd.DataFrame, bill: Bill) -> pd.DataFrame:
+    """Return what `client.history.frame()` has of a month, one row per job.
 
-
-@dataclass(frozen=True)
-class Charge:
-    """A charge of the history, micro-USD, and the days on which it can be settled.
-
-    Its home is the likely day, that of the submission if the charge was read days
-    later. Without `first`, the job was restored by its ID alone, and may be of any day.
-    Of an open job, the charge is the exact estimate, or 0, and its home is its end.
+    Columns function, job_id, and in micro-USD (Int64): likely, and how much of it the
+    service may count in the month at least and at most, <NA> without a limit.
     """
-
-    job_id: str
-    path: str
-    micro_usd: int
-    first_micro_usd: int
-    promised_micro_usd: int | None
-    first: date | None
-    last: date
-    home: date | None
-
-    @property
-    def reason(self) -> str:
-        """Return what to say of it where both sides have it."""
-        if self.micro_usd != self.first_micro_usd:
-            return "restated"
-        return "same" if self.promised_micro_usd in (None, self.micro_usd) else "rate"
-
-    def days(self, span: Span) -> list[date]:
-        """Return the days of a span on which it can be settled."""
-        first = max(self.first or span.first, span.first)
-        days = (min(self.last, span.last) - first).days + 1
-        return [first + day * ONE_DAY for day in range(days)]
-
-
-class Ours(NamedTuple):
-    """What the history has of the days of a bill; `twice` are repeated jobs."""
-
-    charges: list[Charge]
-    twice: list[Charge]
-    open_jobs: list[Charge]
-
-
-def ours_of(history: pd.DataFrame, bill: Bill) -> Ours:
-    """Read `client.history.frame()`; what costs nothing is left out."""
-    later, earlier = max(bill.ahead, timedelta()), min(bill.ahead, timedelta())
-    read, ended = history["settled_at"], history["finished_at"]
-    began = history["submitted_at"].fillna(ended)
-    began = began.fillna(history["created_at"].where(read.isna()))
-    likely = read.fillna(ended)
-    frame = history.filter(regex="^(?!.*_at$)").assign(
-        first=(began + earlier - NEAR_MIDNIGHT).dt.date,
-        last=(read + later + NEAR_MIDNIGHT).dt.date,
-        home=likely.where(likely - began <= ONE_DAY, began).dt.date,
-        is_ended=likely.notna(),
-    )
-    # Only these rows become Python objects: a history can have a million.
-    window = bill.window
-    is_old = read < pd.Timestamp(window.first, tz="UTC") - later - 2 * ONE_DAY
-    is_later = began >= pd.Timestamp(window.last, tz="UTC") - earlier + 2 * ONE_DAY
-    ours, known = Ours([], [], []), set[str]()
-    order = read[~is_old & ~is_later].sort_values().index
-    for row in plain_rows(frame.loc[order]):
-        charge = _charge(row, is_shifted=bool(bill.ahead))
-        if row["charge_micro_usd"] is None:
-            is_free = row["state"] == EntryState.REFUSED
-            if not (is_free or row["status"] == JobStatus.FAILED):
-                ours.open_jobs.append(charge)
-        elif charge.micro_usd or charge.first_micro_usd:
-            (ours.twice if charge.job_id in known else ours.charges).append(charge)
-            known.add(charge.job_id)
-    return ours
-
-
-def _charge(row: Mapping[str, Any], *, is_shifted: bool) -> Charge:
-    is_exact = row["estimate_kind"] == EstimateKind.EXACT
-    is_exact = is_exact and row["status"] != JobStatus.FAILED
-    promised = row["estimate_high_micro_usd"] if is_exact else None
-    read, restated = row["charge_micro_usd"], row["restated_charge_micro_usd"]
-    first, last = row["first"], row["last"] or date.max
-    if row["state"] == EntryState.UNANSWERED:
-        last = first + 2 * ONE_DAY
-    is_dated = first and row["is_ended"] and "/" in row["function"]
-    if is_shifted and first != last:
-        is_dated = False  # the service's clock tells another time
-    micro_usd = (promised or 0) if read is None else read
-    return Charge(
-        job_id=str(row["job_id"] or row["key"]),
-        path=str(row["function"]),
-        micro_usd=micro_usd if restated is None else restated,
-        first_micro_usd=micro_usd,
-        promised_micro_usd=promised,
-        first=first,
-        last=last,
-        home=row["home"] if is_dated else None,
-    )
-
-
-# -- the comparison --------------------------------------------------------------------
+    jobs = history[~history["job_id"].duplicated() | history["job_id"].isna()]
+    start, end = (pd.Timestamp(day, tz="UTC") for day in bill.days)
+    end += ONE_DAY
+    read, ended, created = (jobs[f"{n}_at"] for n in ("settled", "finished", "created"))
+    began = jobs["submitted_at"].fillna(ended).fillna(created.where(read.isna()))
+    earliest = began + min(bill.ahead, timedelta()) - NEAR_MIDNIGHT
+    latest = read + max(bill.ahead, timedelta()) + NEAR_MIDNIGHT
+    is_unanswered = jobs["state"] == EntryState.UNANSWERED
+    latest = latest.fillna((earliest + 2 * ONE_DAY).where(is_unanswered))
+    first = jobs["charge_micro_usd"]
+    now = jobs["restated_charge_micro_usd"].fillna(first)
+    is_refused = jobs["state"] == EntryState.REFUSED
+    is_open = first.isna() & ~is_refused & (jobs["status"] != JobStatus.FAILED)
+    # A job that was restored by its ID alone can be of any day, and of any function.
+    may_be = ~(earliest >= end) & ~(latest < start)
+    may_be &= is_open | (first.fillna(0) != 0) | (now.fillna(0) != 0)
+    function = jobs["function"].astype("object").fillna(UNKNOWN)
+    is_named = function.str.contains("/", regex=False)
+    is_sure = (earliest >= start) & (latest < end) & is_named
+    likely_at = read.where(read - began <= ONE_DAY, began.fillna(read))
+    is_in = (likely_at >= start) & (likely_at < end) & is_named
+    least, most = now.where(now < first, first), now.where(now > first, first)
+    upper = jobs["estimate_high_micro_usd"].where(jobs["estimate_kind"].isin(BOUNDED))
+    columns = {
+        "function": function.where(is_named, UNKNOWN),
+        "job_id": jobs["job_id"].fillna(jobs["key"]),
+        "likely": now.where(is_in).fillna(0),
+        "least": least.where(is_sure, least.clip(upper=0)).fillna(0),
+        "most": most.where(is_sure, most.clip(lower=0)).fillna(upper),
+    }
+    return pd.DataFrame(columns)[may_be.astype("bool")]
 
 
 def reconciled(
     bill: Bill,
     history: pd.DataFrame,
     kinds: Mapping[str, str],
-    own_keys: tuple[str, ...] | None = None,
+    own_keys: Sequence[str] | None = None,
 ) -> Reconciliation:
-    """Compare a month's bill with `client.history.frame()`.
-
-    `kinds` are our names of the functions, by path; `own_keys` is None if they are not
-    known.
-    """
-    ours = ours_of(history, bill)
-    paths = {charge.path for charge in (*ours.charges, *ours.open_jobs)}
-    bill = bill.with_whole_names(paths, kinds)
-    if "daily" in bill.refusals:
-        here = sum(c.first_micro_usd for c in ours.charges if c.home in bill.span)
-        unread = Part("unread", None, here, bill.charged or 0)
-        parts = [unread] if unread.micro_usd else []
-    else:
-        parts = [*_compared(bill, ours, own_keys), *_report_parts(bill)]
+    """Compare a bill with `client.history.frame()`; `kinds` are by function path."""
+    entries = month_entries(history, bill)
+    paths = {*entries["function"]} - {UNKNOWN}
+    names, unmatched = function_names(bill.functions, paths, kinds)
+    bill = bill.renamed(names)
+    entries["function"] = [names.get(path, path) for path in entries["function"]]
+    kinds = {**{name: kinds[p] for p, name in names.items() if p in kinds}, **kinds}
+    if own_keys is not None and (why := _keys_refusal(bill, entries, own_keys)):
+        own_keys = None
+        bill = replace(bill, refusals={**bill.refusals, "keys": why})
+    rows = _rows(bill, entries, own_keys, unmatched)
     return Reconciliation(
         month=bill.month,
-        charged_micro_usd=bill.charged,
-        own_keys=own_keys or (),
-        is_so_far=bill.today in bill.span,
-        _parts=tuple(sorted(parts, key=lambda part: (not part.path, part.path or ""))),
+        charged_micro_usd=bill.total,
+        own_keys=tuple(own_keys or ()),
+        is_so_far=bill.days[0] <= bill.today <= bill.days[1],
+        _rows=tuple(row for row in rows if row.charged or row.daily or row.history),
         _kinds=kinds,
-        _refusals=bill.refusals,
+        _refusals=tuple(bill.refusals.values()),
     )
 
 
-def _compared(
-    bill: Bill, ours: Ours, own_keys: tuple[str, ...] | None
-) -> Iterator[Part]:
-    spent: dict[str, Counter[date]] = defaultdict(Counter)
-    keys: dict[str, set[str]] = defaultdict(set)
-    others: Counter[tuple[str, str]] = Counter()
-    for (day, key, path), micro_usd in bill.daily.items():
-        if own_keys is None or key in own_keys:
-            spent[path][day] += micro_usd
-            keys[path] |= {key} if day in bill.span else set()
-        elif day in bill.span:
-            others[path, key] += micro_usd
-    charges: dict[str, list[Charge]] = defaultdict(list)
-    for charge in ours.charges:
-        # A job that was restored by its ID alone may be of any function.
-        charges[charge.path if "/" in charge.path else ""].append(charge)
-    nameless = charges.pop("", [])
-    wrong = {path: more for name, path, more in bill.odd() if name == "daily" and path}
-    for path in sorted({*spent, *wrong, *charges, *(j.path for j in ours.open_jobs)}):
-        function = FunctionMonth(
-            path=path,
-            spent=spent[path],
-            charges=[*charges[path], *nameless],
-            open_jobs=[
-                job
-                for job in ours.open_jobs
-                if job.path == path and job.days(bill.span)
-            ],
-            bill=bill,
-            wrong_micro_usd=wrong.get(path, 0),
-            keys=tuple(sorted(keys[path])),
-            is_named=own_keys is not None,
-            # A key that was not named may be a stranger's.
-            is_sure=own_keys is not None or len(set().union(*keys.values())) <= 1,
+def _keys_refusal(bill: Bill, entries: pd.DataFrame, own_keys: Sequence[str]) -> str:
+    """Return why keys cannot be applied; empty if they can."""
+    keys = {key for (_, key), micro_usd in bill.daily.items() if micro_usd}
+    # If none is ours, most likely keys or their names were passed, and not their IDs.
+    is_none_ours = keys.isdisjoint(own_keys) and bool(entries["likely"].any())
+    if not keys or not (NO_KEY in keys or is_none_ours):
+        return ""
+    names = listed(sorted(keys))
+    return f"own_keys could not be applied: the daily report has {names}."
+
+
+def _rows(
+    bill: Bill,
+    entries: pd.DataFrame,
+    own_keys: Sequence[str] | None,
+    unmatched: set[str],
+) -> Iterator[ComparedSums]:
+    has_daily, has_monthly = DAILY not in bill.refusals, MONTHLY not in bill.refusals
+    if has_monthly:
+        # The monthly report may call functions by names of its own.
+        own_names = unmatched - {path for path, _ in bill.daily}
+        if has_daily and own_names:
+            has_monthly, unmatched = False, unmatched - own_names
+        in_rows = (bill.monthly if has_monthly else bill.daily).total()
+        yield ComparedSums(None, monthly=bill.total - in_rows, reason="one total")
+    for function in sorted({*bill.functions, *entries["function"]} - {UNKNOWN}):
+        by_key = {key: n for (path, key), n in bill.daily.items() if path == function}
+        own = [key for key in by_key if own_keys is None or key in own_keys]
+        total = sum(by_key.values())
+        rows = entries[entries["function"].isin([function, UNKNOWN])]
+        history, daily = int(rows["likely"].sum()), sum(by_key[key] for key in own)
+        # A difference of the reports is nobody's, unless the history agrees with it.
+        rest = bill.monthly[function, ALL_KEYS] - total if has_monthly else 0
+        is_ours = not has_daily or history == daily + rest
+        reason = "reports differ" if has_daily and is_ours and rest else ""
+        if unmatched and function not in bill.functions:
+            reason = "not reported"
+        yield ComparedSums(
+            function,
+            tuple(sorted(own)),
+            daily if has_daily else None,
+            daily + rest * is_ours if has_monthly else None,
+            history,
+            int(rows["least"].sum()),
+            None if rows["most"].isna().any() else int(rows["most"].sum()),
+            tuple(rows["job_id"][(rows["most"] != rows["least"]).fillna(value=True)]),
+            elsewhere=total - daily,
+            reason="unmatched" if function in unmatched else reason,
         )
-        for part in function.parts():
-            yield part
-            used = part.job_ids if part.reason == "came_in" else ()
-            nameless = [charge for charge in nameless if charge.job_id not in used]
-    for (path, key), more in others.items():
-        if more:
-            yield Part("other_key", path, 0, more, more, keys=(key,))
-    for charge in ours.twice:
-        if charge.home in bill.span:
-            less = charge.first_micro_usd
-            yield Part("twice", charge.path, less, 0, -less, (charge.job_id,))
+        for key in sorted(by_key.keys() - own):
+            daily = by_key[key]
+            monthly = daily if has_monthly else None
+            yield ComparedSums(function, (key,), daily, monthly, reason="other key")
+        if not is_ours:
+            yield ComparedSums(function, monthly=rest, reason="one report")
 
 
 @dataclass(frozen=True)
-class FunctionMonth:
-    """Both sides of one function; `spent` is what our keys spent, by day."""
+class ComparedSums:
+    """Both sides of what API keys were charged for a function, micro-USD."""
 
-    path: str
-    spent: Counter[date]
-    charges: list[Charge]
-    open_jobs: list[Charge]
-    bill: Bill
-    wrong_micro_usd: int
-    keys: tuple[str, ...]
-    is_named: bool
-    is_sure: bool
+    function: str | None  # None for all of them
+    keys: tuple[str, ...] = ()  # none for what only the monthly report has
+    daily: int | None = 0  # None if that report cannot be read, or not compared
+    monthly: int | None = 0
+    history: int = 0  # likely
+    # What the service may count of that in this month, because of these jobs.
+    history_least: int = 0
+    history_most: int | None = 0  # None without a limit
+    job_ids: tuple[str, ...] = ()
+    elsewhere: int = 0  # what API keys that are not ours were charged for the function
+    reason: str = ""  # the key in SENTENCES, where the verdict alone does not tell
 
-    def parts(self) -> Iterator[Part]:
-        """Split the month into what both sides have, and what only one has."""
-        span, path, wrong = self.bill.span, self.path, self.wrong_micro_usd
-        here = [charge for charge in self.charges if charge.home in span]
-        total = sum(amount for day, amount in self.spent.items() if day in span)
-        apart = total - _sum(here)
-        if apart and total == sum(charge.first_micro_usd for charge in here):
-            # The bill has what was charged before it was restated.
-            here = [replace(c, micro_usd=c.first_micro_usd) for c in here]
-            apart = 0
-        if wrong:
-            # The row is ours if both sides are closer without it, else anybody's.
-            is_ours = abs(apart - wrong) < abs(apart)
-            apart -= wrong if is_ours else 0
-            charged = 0 if is_ours else -wrong
-            yield _odd_part("daily", path, wrong, charged, "is in the daily report")
-        days = {} if wrong else self._sure_days(here)
-        sure = sum(days.values())
-        sure_more = sum(amount for amount in days.values() if amount > 0)
-        coming = [c for c in self.charges if c.home not in span and c.days(span)]
-        edge, jobs, some = self._edge(apart - sure, sure, coming, here)
-        apart -= edge
-        more = max(apart, sure_more, apart - sure + sure_more, 0)
-        less = more - apart
-        here = [charge for charge in here if charge.job_id not in jobs]
-        unnamed = 0 if jobs else max(-edge, 0)
-        credit = max(less + unnamed - _sum(here), 0)
-        less -= credit
-        on = tuple(day for day in days if days[day] < 0 and less == sure_more - sure)
-        lost, one_of = self._lost(here, less, {day: -days[day] for day in on})
-        unnamed += less - _sum(charge for charge in here if charge.job_id in lost)
-        here = [charge for charge in here if charge.job_id not in lost]
-        yield from self._held(here, unnamed)
-        if edge > 0:
-            yield Part("came_in", path, edge, edge, 0, jobs, some)
-        if edge < 0:
-            yield Part("went_out", path, 0, 0, edge, jobs, some)
-        if less:
-            yield Part("missing_there", path, less, 0, -less, lost, one_of, days=on)
-        if credit:
-            yield Part("credit", path, 0, -credit, -credit)
-        on = tuple(day for day in days if days[day] > 0 and more == sure_more)
-        yield from self._surplus(more, on, [] if on or edge else coming)
+    @property
+    def charged(self) -> int:
+        """Return the charge; the monthly report is the bill."""
+        return (self.daily or 0) if self.monthly is None else self.monthly
 
-    def _sure_days(self, here: list[Charge]) -> dict[date, int]:
-        """Return what differs on days of which every charge is sure."""
-        span = self.bill.span
-        apart = Counter({d: amount for d, amount in self.spent.items() if d in span})
-        unsure = {
-            day
-            for charge in self.charges
-            if charge.first != charge.last
-            for day in charge.days(span)
-        }
-        for charge in here:
-            if charge.home is not None:
-                apart[charge.home] -= charge.micro_usd
-        return {d: apart[d] for d in sorted(apart) if apart[d] and d not in unsure}
+    @property
+    def difference(self) -> int:
+        """Return the charge less what the history likely has."""
+        return self.charged - self.history
 
-    def _edge(
-        self, apart: int, sure: int, coming: list[Charge], here: list[Charge]
-    ) -> tuple[int, tuple[str, ...], str]:
-        """Find what was settled on the other side of the month's edge, and its jobs.
-
-        The days around the month are then short by what the month has too much. Jobs
-        without a day are taken if they cost exactly that.
-        """
-        undated = [charge for charge in coming if charge.home is None]
-        if self.is_sure and apart and _sum(undated) == apart:
-            return apart, tuple(charge.job_id for charge in undated), ""
-        near = [charge for charge in self.charges if charge.home in self.bill.window]
-        span = self.bill.span
-        going = [c for c in here if c.first not in span or c.last not in span]
-        movable = coming if apart > 0 else going
-        is_kept = sum(self.spent.values()) - _sum(near) == sure
-        if not apart or not is_kept or abs(apart) > _sum(movable):
-            return 0, (), ""
-        jobs, some = _fitting(movable, abs(apart))
-        return apart, jobs, "" if jobs else some or f"some of {len(movable)} jobs"
-
-    def _lost(
-        self, here: list[Charge], less: int, days: Mapping[date, int]
-    ) -> tuple[tuple[str, ...], str]:
-        """Find the jobs that the service lacks, day by day if their days are sure."""
-        fits = [
-            _fitting([charge for charge in here if charge.home == day], days[day])
-            for day in days
-        ] or [_fitting(here, less)]
-        if not all(ids or some for ids, some in fits):
-            return (), ""
-        ids = tuple(job_id for ids, _ in fits for job_id in ids)
-        return ids, listed(filter(None, (some for _, some in fits)))
-
-    def _held(self, here: list[Charge], unnamed: int) -> Iterator[Part]:
-        """Yield what both sides have, less an amount of jobs that are not known."""
-        for reason in ("same", "rate", "restated"):
-            group = [charge for charge in here if charge.reason == reason]
-            taken = min(unnamed, _sum(group))
-            unnamed -= taken
-            first = sum(charge.first_micro_usd for charge in group)
-            promised = sum(charge.promised_micro_usd or 0 for charge in group)
-            more = _sum(group) - (promised if reason == "rate" else first)
-            ids = tuple(charge.job_id for charge in group if reason != "same")
-            part = Part(
-                reason, self.path, first - taken, _sum(group) - taken, more, ids
-            )
-            if part.micro_usd:
-                yield part
-
-    def _surplus(
-        self, more: int, days: tuple[date, ...], able: list[Charge]
-    ) -> Iterator[Part]:
-        """Yield what only the service has, and our jobs that are not charged yet."""
-        exact = [job for job in self.open_jobs if job.micro_usd]
-        counted, some = _fitting(exact, more) if self.is_sure else ((), "")
-        if counted or some:
-            yield Part("open", self.path, 0, more, more, counted, some)
-        elif more:
-            small = [job.job_id for job in self.open_jobs if job.micro_usd <= more]
-            may_be = [f"{listed(small)} (not read yet)"] if small else []
-            small = [charge.job_id for charge in able if charge.micro_usd <= more]
-            may_be += [f"{listed(small)} (of another date)"] if small else []
-            yield Part(
-                "missing_here" if self.is_named else "unknown_key",
-                self.path,
-                charged_micro_usd=more,
-                difference_micro_usd=more,
-                keys=self.keys,
-                days=days,
-                may_be=tuple(may_be),
-            )
-        waiting = [job.job_id for job in self.open_jobs if job.home in self.bill.span]
-        waiting = [job_id for job_id in waiting if job_id not in counted]
-        if waiting and not some:
-            yield Part("waiting", self.path, job_ids=tuple(waiting))
+    @property
+    def verdict(self) -> str | None:
+        """Return the verdict; None if the sums cannot be compared."""
+        if self.reason in ("unmatched", "not reported"):
+            return None
+        if self.reason == "other key":
+            return "other_key"
+        if not self.difference:
+            return "equal"
+        is_limited = self.history_most is not None and self.charged > self.history_most
+        if self.history_least <= self.charged and not is_limited:
+            return "timing"
+        if self.difference > 0:
+            return "missing_here"
+        is_elsewhere = -self.difference <= self.elsewhere
+        return "other_key" if is_elsewhere else "missing_there"
 
 
-def _report_parts(bill: Bill) -> Iterator[Part]:
-    """Yield a part for each difference between the reports, and for the balance."""
-    for name, sums in bill.sums.items():
-        rows = [(path, more) for odd, path, more in bill.odd() if odd == name]
-        is_charge = name == "monthly"
-        for path, more in rows:
-            where = f"is in the {NAMES[name]}"
-            yield _odd_part(name, path, more, more if is_charge else 0, where)
-        if more := bill.stated[name] - sums.total():
-            where = f"is in the total of the {NAMES[name]}"
-            yield _odd_part(name, None, more, more if is_charge else 0, where)
-        if is_charge and bill.fell is not None:
-            right = sums.total() - sum(more for _, more in rows)
-            if more := bill.fell - right:
-                yield _odd_part("", None, more, 0, "was taken from the balance")
+@dataclass(frozen=True)
+class Reconciliation:
+    """One month's bill compared with this history.
 
-
-def _odd_part(
-    name: str, path: str | None, more_micro_usd: int, charged_micro_usd: int, where: str
-) -> Part:
-    reported = dict.fromkeys(NAMES, 0)
-    if name == "daily" and charged_micro_usd:
-        reported = {"daily": 0}
-    elif name:
-        reported[name] = more_micro_usd
-    return Part(
-        "too_much" if more_micro_usd > 0 else "too_little",
-        path,
-        charged_micro_usd=charged_micro_usd,
-        difference_micro_usd=more_micro_usd,
-        where=where,
-        reported=reported,
-    )
-
-
-def _fitting(jobs: Sequence[Charge], micro_usd: int) -> tuple[tuple[str, ...], str]:
-    """Find the jobs of an amount: all, or the only one; else how many it is one of.
-
-    Jobs that only add up to it are not taken: others may do so, too.
+    Args:
+        month: The month, "YYYY-MM" in UTC.
+        charged_micro_usd: The monthly report's total, or the daily report's if that
+            cannot be read.
+        own_keys: The IDs of the API keys that were named as this history's.
+        is_so_far: Whether the month is still running.
     """
-    if micro_usd and _sum(jobs) == micro_usd:
-        return tuple(job.job_id for job in jobs), ""
-    equal = tuple(
-        job.job_id for job in jobs if micro_usd and job.micro_usd == micro_usd
-    )
-    if len(equal) > 1:
-        return (), f"one of {len(equal)} jobs of {format_usd(micro_usd)}"
-    return equal, ""
+
+    month: str
+    charged_micro_usd: int
+    own_keys: tuple[str, ...]
+    is_so_far: bool
+    _rows: tuple[ComparedSums, ...] = field(repr=False)
+    _kinds: Mapping[str, str] = field(repr=False)
+    _refusals: tuple[str, ...] = field(repr=False)
+
+    @property
+    def history_micro_usd(self) -> int:
+        """The charges in this history that are likely of the month."""
+        return sum(row.history for row in self._rows)
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether both reports were read, and the history has the same sums."""
+        reasons = {row.reason or row.verdict for row in self._rows}
+        return not self._refusals and reasons <= {"equal"}
+
+    @property
+    def text(self) -> str:
+        """One sentence; its amounts add up to the charge and to the history's sum."""
+        month = f"{month_name(self.month)}{' so far' if self.is_so_far else ''}"
+        unread = listed(text.rstrip(".") for text in self._refusals)
+        if not self._rows and not unread:
+            return f"Nothing was charged in {month}, here or there."
+        text = f"{format_usd(self.charged_micro_usd)} charged in {month}"
+        if self.is_explained:
+            return f"{text}; all of it is explained."
+        text += f": {'; '.join(self._phrases())}" if self._rows else ""
+        text += f"; not everything could be compared: {unread}" if unread else ""
+        return f"{text}."
+
+    def __repr__(self) -> str:
+        return f"<reconciliation of {self.month}: {self.text}>"
+
+    def _repr_html_(self) -> str:
+        table = self.frame()._repr_html_()  # type: ignore[operator]
+        return f"<p>{html_text(self.text)}</p>{table}"
+
+    def _phrases(self) -> Iterator[str]:
+        """Say rows with one reason one by one, or together if they are many."""
+        for reason, sentence in SENTENCES.items():
+            rows = [row for row in self._rows if (row.reason or row.verdict) == reason]
+            is_each = "{what}" in sentence and len(rows) <= MOST_NAMED
+            groups = [[row] for row in rows] if is_each else [rows]
+            yield from (self._phrase(sentence, group) for group in groups if group)
+
+    def _phrase(self, sentence: str, rows: Sequence[ComparedSums]) -> str:
+        what = self._kinds.get(rows[0].function or "", rows[0].function)
+        what = what if len(rows) == 1 else f"{len(rows)} functions"
+        keys = listed(sorted({key for row in rows for key in row.keys}))
+        remedy = f"{keys} was charged; name your own keys with own_keys=[...]"
+        if self.own_keys:
+            remedy = "client.history.rebuild(...) can restore it"
+        elif NO_KEY in keys or not keys:
+            remedy = "the report does not say which API key was charged"
+        return sentence.format(
+            charged=format_usd(sum(row.charged for row in rows)),
+            history=format_usd(sum(row.history for row in rows)),
+            daily=format_usd(sum(row.daily or 0 for row in rows)),
+            difference=format_usd(sum(abs(row.difference) for row in rows)),
+            what=f" for {what}" if what else "",
+            keys=keys,
+            jobs=listed(dict.fromkeys(job for row in rows for job in row.job_ids)),
+            remedy=remedy,
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Return the sums behind the sentence, one row per function and API key.
+
+        Returns:
+            function, kind and api_key_id (str; keys of this history are joined by
+            commas), history_micro_usd, history_least_micro_usd and
+            history_most_micro_usd (Int64: the likely sum, and what the service may
+            count of it), daily_micro_usd, monthly_micro_usd and difference_micro_usd
+            (Int64: the charge less the likely sum), verdict (str) and job_ids (lists of
+            str: jobs that may be counted in this month or not). What could not be
+            read or compared, or has no limit, is <NA>.
+        """
+        rows = self._rows
+        amounts = {name: [getattr(row, name) for row in rows] for name in AMOUNTS}
+        return pd.DataFrame(
+            {
+                "function": text_array(row.function for row in rows),
+                "kind": text_array(self._kinds.get(row.function or "") for row in rows),
+                "api_key_id": text_array(", ".join(row.keys) or None for row in rows),
+                **{f"{n}_micro_usd": pd.array(amounts[n], "Int64") for n in amounts},
+                "verdict": text_array(row.verdict for row in rows),
+                "job_ids": pd.Series([[*r.job_ids] for r in rows], dtype="object"),
+            }
+        )
 
 
-def _sum(charges: Iterable[Charge]) -> int:
-    return sum(charge.micro_usd for charge in charges)
+def listed(items: Iterable[str]) -> str:
+    """Join items with commas; those beyond the third are only counted."""
+    names = list(items)
+    more_n = len(names) - MOST_NAMED
+    return ", ".join([*names[:MOST_NAMED], *([f"{more_n} more"] if more_n > 0 else [])])

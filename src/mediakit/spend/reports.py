@@ -13,17 +13,10 @@ import pandas as pd
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account import Billing, Report
+from mediakit.client.billing import BillingReader, Report
 from mediakit.errors import InputError
-from mediakit.history.frames import text_array
 from mediakit.spend.charges import with_projects
-from mediakit.spend.columns import (
-    CHARGE,
-    add_dollars,
-    path_of,
-    plain_rows,
-    with_column,
-)
+from mediakit.spend.columns import CHARGE, add_dollars, with_column
 from mediakit.spend.dates import (
     DEFAULT_DAYS,
     Range,
@@ -41,6 +34,7 @@ from mediakit.spend.frames import (
     monthly_frame,
     warn_of_incomplete,
 )
+from mediakit.spend.function_names import kinds_of
 
 READS_AT_ONCE = 4  # reads of the service
 MOST_TRIES = 3
@@ -50,6 +44,7 @@ SETTLED_AFTER = timedelta(days=3)
 FUTURE = "Only the service's date was read; reading is free."
 COLUMNS = {
     "function": ("function", "kind"),
+    "kind": ("kind",),
     "key": ("api_key_id",),
     "model": ("model",),
     "project": ("project",),
@@ -86,7 +81,9 @@ class DayQuery:
 class DailyReader:
     """Reads days, a few months at a time, and keeps those that no longer change."""
 
-    def __init__(self, billing: Billing, catalog: Catalog, clock: ServiceClock) -> None:
+    def __init__(
+        self, billing: BillingReader, catalog: Catalog, clock: ServiceClock
+    ) -> None:
         self._billing = billing
         self._catalog = catalog
         self._clock = clock
@@ -161,6 +158,7 @@ class DailyReader:
         report = await self._billing.daily(first, last, **filters)
         self._clock.note(report.responded_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
+        frame = _within(frame, days)
         is_in_doubt = warn_of_incomplete(frame)
         # A local clock that is ahead of the service's must not end a day too early.
         settled = min(today, self._clock.today()) - days[1] >= SETTLED_AFTER
@@ -179,7 +177,7 @@ class DailyReader:
         return frame
 
     def _grouped(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-        columns = [column for name in names for column in COLUMNS[name]]
+        columns = dict.fromkeys(column for name in names for column in COLUMNS[name])
         grouped = summed(frame, ["day", *columns])
         add_dollars(grouped)
         grouped["complete"] = _is_over(grouped, self._clock.today())
@@ -211,7 +209,23 @@ def summed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _is_over(frame: pd.DataFrame, today: date) -> pd.Series[bool]:
-    return frame["day"] < pd.Timestamp(today, tz="UTC")
+    return frame["day"] < pd.Timestamp(today)
+
+
+def _within(frame: pd.DataFrame, days: Range) -> pd.DataFrame:
+    """Leave out rows for days outside the requested range, and report them."""
+    first, last = map(pd.Timestamp, days)
+    is_outside = (frame["day"] < first) | (frame["day"] > last)
+    if not is_outside.any():
+        return frame
+    inside = frame[~is_outside].reset_index(drop=True)
+    rows_n = int(is_outside.sum())
+    is_for_a_day = "row of the daily report is for a day"
+    are_for_days = "rows of the daily report are for days"
+    text = f"{rows_n:,} {is_for_a_day if rows_n == 1 else are_for_days} outside "
+    text += f"{days[0]} to {days[1]} and not included."
+    inside.attrs = frame.attrs | {"doubts": [*frame.attrs["doubts"], text]}
+    return inside
 
 
 def _readable(whole: Range, today: date) -> Range:
@@ -240,14 +254,16 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
 class MonthlyReader:
     """Reads months."""
 
-    def __init__(self, billing: Billing, catalog: Catalog, clock: ServiceClock) -> None:
+    def __init__(
+        self, billing: BillingReader, catalog: Catalog, clock: ServiceClock
+    ) -> None:
         self._billing = billing
         self._catalog = catalog
         self._clock = clock
 
     async def frame(self, month: str | None) -> pd.DataFrame:
         """Read a month; see `AsyncSpend.monthly`."""
-        shown, report = await self._one(month, self._billing.monthly)
+        shown, report = await self.one(month, self._billing.monthly)
         frame = monthly_frame(report.body, shown)
         warn_of_incomplete(frame)
         add_dollars(frame)
@@ -256,7 +272,7 @@ class MonthlyReader:
 
     async def csv(self, month: str | None) -> pd.DataFrame:
         """Read the CSV of a month; see `AsyncSpend.monthly_csv`."""
-        _, report = await self._one(month, self._billing.monthly_csv)
+        _, report = await self.one(month, self._billing.monthly_csv)
         frame = csv_frame(report.body)
         warn_of_incomplete(frame)
         add_dollars(frame)
@@ -264,10 +280,10 @@ class MonthlyReader:
 
     async def csv_content(self, month: str | None) -> bytes:
         """Read the CSV of a month as it was sent."""
-        _, report = await self._one(month, self._billing.monthly_csv)
+        _, report = await self.one(month, self._billing.monthly_csv)
         return report.content
 
-    async def _one(
+    async def one(
         self, month: str | None, read: Callable[[str], Awaitable[Report]]
     ) -> tuple[str, Report]:
         """Read a month, or the service's current month if None.
@@ -311,19 +327,3 @@ async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [found[place] for place in range(len(reads))]
-
-
-def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
-    """Return mediakit's name for each row's function; missing if no path is bound.
-
-    The path is the model_id, the function, the model, or both parts together.
-    """
-    kinds = {function.path: function.kind for function in catalog}
-    names = frame.columns.intersection(["model_id", "model", "function"])
-    named = frame[names].drop_duplicates()
-    known = [
-        next(filter(None, map(kinds.get, [*row.values(), path_of(row)])), None)
-        for row in plain_rows(named)
-    ]
-    named = named.assign(_kind=text_array(known))
-    return frame[names].merge(named, how="left")["_kind"].set_axis(frame.index)

@@ -4,6 +4,7 @@ It depends on the client, which submits each cell, and on the history, which kno
 the cells that already have a job.
 """
 
+from mediakit.sweep.axis_columns import label_of
 from mediakit.sweep.blocking import Plan, Results
 from mediakit.sweep.cells import CellState, past_plan
 from mediakit.sweep.outcomes import (
@@ -13,16 +14,16 @@ from mediakit.sweep.outcomes import (
     preferences_of,
     rows_of,
 )
-from mediakit.sweep.plan import AsyncPlan, BasePlan, label_of, plan_of
+from mediakit.sweep.plan import AsyncPlan, PlanFacts, plan_of
 from mediakit.sweep.results import AsyncResults
 
 __all__ = [
     "AsyncPlan",
     "AsyncResults",
-    "BasePlan",
     "CellState",
     "CellStatus",
     "Plan",
+    "PlanFacts",
     "Progress",
     "Results",
     "concat",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
@@ -13,15 +13,16 @@ from mediakit.client.blocking import (
     Blocking,
     ProcessBound,
     blocking,
-    explained_by,
+    documented_by,
     itself,
 )
 from mediakit.client.budgets import Budget
 from mediakit.client.io_thread import io_thread
-from mediakit.errors import WaitTimeoutError
+from mediakit.errors import WaitInterrupted, WaitTimeoutError
+from mediakit.estimates import Price
 from mediakit.sweep.outcomes import Progress
 from mediakit.sweep.outputs import score_run
-from mediakit.sweep.plan import AsyncPlan, BasePlan
+from mediakit.sweep.plan import AsyncPlan, PlanFacts
 from mediakit.sweep.results import AsyncResults
 from mediakit.sweep.scoring import Scorer
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
     from mediakit.blocking_client import Client
     from mediakit.job import Job
+    from mediakit.widgets.gallery import Gallery
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,7 +53,7 @@ class Results(Blocking, ProcessBound):
 
     def __init__(
         self,
-        plan: BasePlan,
+        plan: PlanFacts,
         core: AsyncClient,
         budget_micro_usd: int | None = None,
         in_flight: int | None = None,
@@ -80,7 +82,7 @@ class Results(Blocking, ProcessBound):
         return self
 
     @property
-    def plan(self) -> BasePlan:
+    def plan(self) -> PlanFacts:
         """Return the plan."""
         return self.core.plan
 
@@ -94,12 +96,12 @@ class Results(Blocking, ProcessBound):
         """Return the progress of the run."""
         return self.core.progress
 
-    @explained_by(AsyncResults.subscribe)
+    @documented_by(AsyncResults.subscribe)
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end."""
         return self.core.subscribe(listener)
 
-    @explained_by(AsyncResults.wait)
+    @documented_by(AsyncResults.wait)
     def wait(self, timeout_s: float | None = None) -> Self:
         """Wait until nothing more can be sent; Ctrl-C only stops the waiting."""
         try:
@@ -108,7 +110,7 @@ class Results(Blocking, ProcessBound):
             error.job = self
             raise
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(
+            raise WaitInterrupted(
                 "stopped waiting; the sweep continues: call results.wait() to wait "
                 "again, results.stop() to stop it"
             ) from None
@@ -122,6 +124,7 @@ class Results(Blocking, ProcessBound):
     stop = blocking(AsyncResults.stop, itself)
     retry = blocking(AsyncResults.retry, itself)
     frame = blocking(AsyncResults.frame)
+    scores = blocking(AsyncResults.scores)
     job = blocking(AsyncResults.job, _owned)
     ranking = blocking(AsyncResults.ranking)
     compare = blocking(AsyncResults.compare)
@@ -129,25 +132,41 @@ class Results(Blocking, ProcessBound):
     pareto = blocking(AsyncResults.pareto)
     fix = blocking(AsyncResults.fix, _owned)
 
-    @explained_by(AsyncResults.promotion)
-    def promotion(self, k: int, *, by: str = "rating", **changes: object) -> Plan:
-        """Plan the best results again with other values, priced before it is sent."""
-        plan = self._call(self.core.promotion, k, by=by, **changes)
-        return cast(Plan, plan)
-
-    @explained_by(AsyncResults.promote)
-    def promote(
+    @documented_by(AsyncResults.promotion)
+    def promotion(
         self,
-        k: int,
+        /,
+        k: int | None = None,
         *,
         by: str = "rating",
+        best: str | None = None,
+        where: Mapping[str, object] | None = None,
+        ascending: bool = False,
+        **changes: object,
+    ) -> Plan:
+        """Plan the best results again with other values, priced before it is sent."""
+        more: Any = {**changes, "best": best, "where": where, "ascending": ascending}
+        plan = self._call(self.core.promotion, k, by=by, **more)
+        return cast(Plan, plan)
+
+    @documented_by(AsyncResults.promote)
+    def promote(
+        self,
+        /,
+        k: int | None = None,
+        *,
+        by: str = "rating",
+        best: str | None = None,
+        where: Mapping[str, object] | None = None,
+        ascending: bool = False,
         budget: AnyBudget | None = None,
         **changes: object,
     ) -> Results:
         """Make the best results again with other values, within a budget."""
-        return self.promotion(k, by=by, **changes).run(budget)
+        more: Any = {**changes, "best": best, "where": where, "ascending": ascending}
+        return self.promotion(k, by=by, **more).run(budget)
 
-    @explained_by(AsyncResults.score)
+    @documented_by(AsyncResults.score)
     def score(
         self,
         fn: Scorer,
@@ -159,6 +178,19 @@ class Results(Blocking, ProcessBound):
         # In the caller's thread, which an interrupt and a warning reach.
         return score_run(self.core.run, self.core.files.fetch, fn, executor, version)
 
+    @property
+    def widget(self) -> Any:
+        """Return the live wall as an ipywidgets widget, for layouts of your own."""
+        return self.core.widget
+
+    def _ipython_display_(self) -> None:
+        self.core._ipython_display_()
+
+    @documented_by(AsyncResults.gallery)
+    def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:
+        """Return the wall of all cells, to be shown in the cell."""
+        return self.core.gallery(rows, cols)
+
     agreement = blocking(AsyncResults.agreement)
     export = blocking(AsyncResults.export)
     rate = blocking(AsyncResults.rate)
@@ -167,10 +199,8 @@ class Results(Blocking, ProcessBound):
     tag = blocking(AsyncResults.tag)
 
 
-class Plan(BasePlan):
+class Plan(PlanFacts):
     """A plan for scripts and notebooks; its methods block."""
-
-    results_type: type[Results] = Results
 
     def __init__(self, owner: Client, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -180,17 +210,23 @@ class Plan(BasePlan):
     def _made_as(self) -> Callable[..., Self]:
         return partial(type(self), self.owner)
 
-    @explained_by(AsyncPlan.run)
+    @documented_by(AsyncPlan.run)
     def run(
-        self, budget: AnyBudget | None = None, in_flight: int | None = None
+        self,
+        budget: AnyBudget | None = None,
+        in_flight: int | None = None,
+        *,
+        max_price: Price | None = None,
     ) -> Results:
         """Start to send the new cells; returns live results at once."""
         owner = self.owner
-        limit_micro_usd, shared = owner.io.call(self._admitted, budget, in_flight)
+        limit_micro_usd, shared = owner.io.call(
+            self._admitted, budget, in_flight, max_price
+        )
         its: dict[str, Any] = {"owned": owner.owned, "shared": shared}
-        return self.results_type(self, self.client, limit_micro_usd, in_flight, **its)
+        return Results(self, self.client, limit_micro_usd, in_flight, **its)
 
-    @explained_by(AsyncPlan.drafts)
+    @documented_by(AsyncPlan.drafts)
     def drafts(self) -> Self:
         """Return the same plan as drafts, for a fraction of the price (spec 4.4)."""
         return self.owner.io.call(self._drafts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,23 +15,24 @@ from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
 from mediakit.client.idempotency_keys import draw_key_of, was_rejected
 from mediakit.client.job_state import estimate_of
-from mediakit.client.preparing import plain_body
+from mediakit.client.preparing import full_names, plain_body, stripped_body
 from mediakit.errors import InputError, MediakitError, NotFoundError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history import Entry, EntryState, lineage
 from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
 from mediakit.media import body_with_placeholders
+from mediakit.money import MicroUSD
 from mediakit.rules import Problem
 from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
-from mediakit.sweep.grid import Grid, Point, Values
+from mediakit.sweep.grid import Grid, Point, Values, fields_by_name
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
-    from mediakit.sweep.plan import BasePlan
+    from mediakit.sweep.plan import PlanFacts
 
 T = TypeVar("T")
-PlanT = TypeVar("PlanT", bound="BasePlan")
+PlanT = TypeVar("PlanT", bound="PlanFacts")
 
 FIRST_SEED = 1
 CELLS_AT_ONCE = 16
@@ -45,7 +46,7 @@ class CellState(StrEnum):
     NEW = "new"
     """It will be sent and charged."""
     OWNED = "owned"
-    """It already has a job, which costs nothing more."""
+    """It already has a job, and using that costs nothing more."""
     FAILED = "failed"
     """Its job failed; `results.retry()` submits it again."""
     LOST = "lost"
@@ -65,7 +66,8 @@ class Cell:
         sent_take: The take to send; 1 if the seed distinguishes the takes.
         problem: Why it cannot be sent; None if it can.
         estimate: Its price.
-        key: The key of its request; None if a file cannot be read.
+        key: The key of its request; None if a file cannot be read, or a text encoded.
+        labels: What its row says of it, which is never sent.
     """
 
     axes: Values
@@ -75,14 +77,18 @@ class Cell:
     problem: str | None
     estimate: Estimate
     key: str | None
+    labels: Values = field(default_factory=dict)
 
 
-async def cells_of(client: AsyncClient, function: Function, grid: Grid) -> list[Cell]:
+async def cells_of(
+    client: AsyncClient, function: Function, grid: Grid, *, is_sent: bool = False
+) -> list[Cell]:
     """Return all cells: the points of the grid in take 1, then in take 2, and so on.
 
-    This reads local files and the lengths of media at URLs; nothing is sent.
+    This reads local files and the lengths of media at URLs, those again if the cells
+    are about to be sent.
     """
-    points = _Points(client, function, grid.points)
+    points = _Points(client, function, grid.points, is_sent=is_sent)
     problems = await points.problems()
     _refuse_all(function, grid, problems)
     estimates, named = await points.estimates(), await points.named()
@@ -99,7 +105,7 @@ async def cells_of(client: AsyncClient, function: Function, grid: Grid) -> list[
             asked = named[number]
             key = None if asked is None else key_of({**asked, **seed})
             problem = problems[number][0].sentence if problems[number] else None
-            if grid.slots and key is not None and problem is None:
+            if key is not None and problem is None:
                 twin = cell_by_key.setdefault(key, len(found))
                 if twin != len(found):
                     problem = f"It is a duplicate of cell {twin:,}: no field differs"
@@ -111,9 +117,24 @@ async def cells_of(client: AsyncClient, function: Function, grid: Grid) -> list[
                 problem=problem,
                 estimate=estimates[number],
                 key=key,
+                labels=point.labels,
             )
             found.append(cell)
     return found
+
+
+async def have_other_files(
+    client: AsyncClient, function: Function, cells: Sequence[Cell]
+) -> bool:
+    """Tell whether a file of a cell was changed since the cell was planned."""
+    points = [Point(cell.axes, cell.fields, cell.labels) for cell in cells]
+    reading = _Points(client, function, points, is_sent=False)
+    await reading.problems()
+    key_of = _key_of(client.service.identity, function)
+    return any(
+        fields is not None and cell.key not in (None, key_of(fields))
+        for cell, fields in zip(cells, await reading.named(), strict=True)
+    )
 
 
 def seed_field_of(function: Function, grid: Grid) -> str | None:
@@ -133,12 +154,16 @@ def seed_field_of(function: Function, grid: Grid) -> str | None:
     return None if name in grid.points[0].fields else name
 
 
-def _key_of(service: str, function: Function) -> Callable[[Values], str]:
+def _key_of(service: str, function: Function) -> Callable[[Values], str | None]:
     """Return a function from named fields to the key; see `Submission.asked_key`."""
 
-    def key_of(fields: Values) -> str:
+    def key_of(fields: Values) -> str | None:
         body = function.canonical_body(plain_body(function, fields))
-        return draw_key_of(service, function.path, canonical_json(body))
+        try:
+            content = canonical_json(body)
+        except UnicodeEncodeError:  # half an emoji, which is never sent
+            return None
+        return draw_key_of(service, function.path, content)
 
     return key_of
 
@@ -173,8 +198,14 @@ class _Points:
     """
 
     def __init__(
-        self, client: AsyncClient, function: Function, points: Sequence[Point]
+        self,
+        client: AsyncClient,
+        function: Function,
+        points: Sequence[Point],
+        *,
+        is_sent: bool,
     ) -> None:
+        self._is_sent = is_sent
         self._preparer = client.components.preparer
         self._function = function
         self._points = points
@@ -232,7 +263,7 @@ class _Points:
     async def _estimate(self, fields: Values) -> Estimate:
         try:
             request = await self._preparer.validated(
-                self._function.path, fields, price_only=True
+                self._function.path, fields, is_sent=self._is_sent, price_only=True
             )
             return request.estimate
         except InputError:
@@ -283,6 +314,25 @@ class _Points:
         return [found[combination] for combination in combinations]
 
 
+def total_of(estimates: Iterable[Estimate]) -> Estimate:
+    """Sum estimates; the least firm determines the kind. Of none, it is exactly 0."""
+    parts = list(estimates)
+    if not parts:
+        return Estimate(MicroUSD(0), MicroUSD(0), EstimateKind.EXACT)
+    lows = [each.low for each in parts if each.low is not None]
+    highs = [each.high for each in parts if each.high is not None]
+    kinds = list(EstimateKind)
+    unpriced = len(parts) - len(lows)
+    has, is_not = ("cell has", "is") if unpriced == 1 else ("cells have", "are")
+    note = f"{unpriced:,} {has} no known price and {is_not} not included."
+    return Estimate(
+        MicroUSD(sum(lows)) if lows else None,
+        MicroUSD(sum(highs)) if len(highs) == len(parts) else None,
+        max((each.kind for each in parts), key=kinds.index),
+        notes=(note,) if unpriced else (),
+    )
+
+
 # -- what the history has -------------------------------------------------------------
 
 
@@ -299,6 +349,11 @@ async def draws_of(
     )
     exact = {(row.draw_key, row.take): row for row in rows}
     draws = exact | {(row.asked_key, row.take): row for row in rows}
+    for row in rows:
+        if row.prompt is not None and row.prompt != row.prompt.strip():
+            body = stripped_body(function, row.body)
+            key = draw_key_of(row.service, row.function, body)
+            draws.setdefault((key, row.take), row)
     return [draws.get((cell.key or "", cell.sent_take)) for cell in cells]
 
 
@@ -344,8 +399,12 @@ async def past_plan(
             for name in sweep.axes
         },
         fixed={} if sweep.prompt is None else {"prompt": sweep.prompt},
-        slots=frozenset(),
-        points=[Point(cell.axes, cell.fields) for cell in cells if cell.take == 1],
+        slots=frozenset(_slots_of(sweep, function)),
+        points=[
+            Point(cell.axes, cell.fields, cell.labels)
+            for cell in cells
+            if cell.take == 1
+        ],
         takes=max(cell.take for cell in cells),
     )
     draws = await draws_of(client, function, cells)
@@ -353,6 +412,18 @@ async def past_plan(
     plan.code, plan.is_past = sweep.code, True
     vars(plan)["id"] = sweep.id
     return plan
+
+
+def _slots_of(sweep: Sweep, function: Function) -> list[str]:
+    """Return the axes of a past sweep that are no fields: they filled a template."""
+    if function.is_open:
+        return []
+    fields = fields_by_name(function)
+    return [
+        name
+        for name in sweep.axes
+        if not {*full_names(function, {name: ""})} & {*fields}
+    ]
 
 
 def _past_cell(sweep: Sweep, cell: SweepCell, entry: Entry | None) -> Cell:
@@ -365,4 +436,5 @@ def _past_cell(sweep: Sweep, cell: SweepCell, entry: Entry | None) -> Cell:
         problem=None if is_sent else NOT_SENT,
         estimate=UNPRICED if entry is None else estimate_of(entry),
         key=cell.asked_key,
+        labels={n: v for n, v in cell.point.items() if n not in (*sweep.axes, "take")},
     )

@@ -1,8 +1,8 @@
 """Differences between the values of an axis, paired over prompts."""
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from textwrap import fill
 from typing import Any
@@ -18,28 +18,38 @@ from mediakit.sweep.rankings import (
     By,
     Floats,
     axes_of,
-    check_numbers,
     columns_of,
     jobs_once,
+    numbers_of,
     roots,
+    short_name,
+)
+from mediakit.sweep.student_t import (
+    MOST_FREEDOM,
+    holm,
+    p_value,
+    quantile,
+    wanted_shift,
 )
 
 ALPHA = 0.05
 POWER = 0.8
 MOST_VALUES = 100
 MOST_MORE = 1_000
-# The variance hidden by rounding to whole numbers.
-ROUNDING_VARIANCE = 1 / 12
-ANGLES = 20_001
-MOST_FREEDOM = 10_000
-NAME_LENGTH = 40
+FEWEST_PAIRS = 4
+"""Fewer pairs say nothing about others, however alike they are."""
+HIGHEST_STARS = 10
+SAME = 1e-6
+"""Differences that vary by a smaller part of the values are equal but for rounding."""
 SWEEP = "sweep"
 SENTENCES = 5
+AGAIN = "Testing again after adding some makes a false alarm up to twice as likely."
 
 COLUMNS = {
     "difference": "float64",
     "low": "float64",
     "high": "float64",
+    "deviation": "float64",
     "pairs": "int64",
     "p": "float64",
     "more_pairs": "Int64",
@@ -55,12 +65,15 @@ class Comparison:
     Args:
         frame: One row for each two values of the axis: first and second (as the axis),
             difference (float64, the mean of second minus first), low and high
-            (float64, its 95% interval), pairs (int64, how many were compared), p
-            (float64, how often chance alone makes such a difference, Holm-adjusted for
-            the number of rows), more_pairs (Int64, about how many more pairs
-            would tell a difference of this size from chance, <NA> if it is told or
-            above 1,000), more_micro_usd (Int64, what these cost, <NA> is unknown),
-            verdict (category: exceeds, within, unknown). NaN is unknown.
+            (float64, its 95% interval, wider with several rows: as for p), deviation
+            (float64, how much the difference varies from pair to pair), pairs (int64,
+            how many were compared), p (float64, how often chance alone makes such a
+            difference, Holm-adjusted for the number of rows), more_pairs (Int64, about
+            how many more pairs would tell a true difference of this size from chance,
+            <NA> if it is told or above 1,000), more_micro_usd (Int64, what these cost,
+            <NA> is unknown), verdict (category: exceeds, within, or unknown for fewer
+            than four pairs, which have no interval either). An interval is off zero
+            exactly where the verdict is exceeds. NaN is unknown.
         text: The same in sentences, as plain text.
     """
 
@@ -74,32 +87,70 @@ class Comparison:
 def compare(
     frame: pd.DataFrame, axis: str, value: str = "rating", by: By = None
 ) -> Comparison:
-    """Compare the values of an axis, and test the differences against chance.
+    """Compare the values of a column of any frame of results, in pairs.
 
     Two values are compared in pairs of cells that share all else, such as the prompt;
     the takes of a cell count as their mean. A difference is tested against how much it
     varies from pair to pair, so a verdict is about prompts like these, and one take of
     each is enough. Where all cells share everything else, each take is a pair,
     and the verdict is about this one prompt. Repairs are left out.
+
+    Args:
+        frame: Results, such as `mk.concat([...])` with a column that says which sweep
+            is which version, or `client.spend.charges()`.
+        axis: The column whose values are compared: an axis, or with `by` any other.
+        value: The column of numbers: "rating", or a score.
+        by: The columns that make a pair, such as "shot"; by default, all other axes.
+
+    Returns:
+        The comparison: `text` describes it in words, `frame` in numbers, corrected for
+        the number of pairs of values (Holm).
+
+    Raises:
+        InputError: There is no such column, or it is not one of numbers.
     """
+    given: object = frame
+    if not isinstance(given, pd.DataFrame):
+        accepted = "a frame of results, such as results.frame() or mk.concat([...])"
+        raise InputError("frame", got=f"a {type(given).__name__}", accepted=accepted)
+    frame = _with_axis(frame, axis, by)
     axes = axes_of(frame)
-    if axis not in axes:
-        raise InputError("axis", got=axis, accepted=f"one of {', '.join(axes)}")
-    check_numbers(frame, value, "value")
+    frame = frame.assign(**{value: numbers_of(frame, value, "value")})
     names = [n for n in axes if n != axis] if by is None else columns_of(frame, by)
     cells = jobs_once(frame)
     cells = cells[roots(cells) == np.arange(len(cells))]
-    known = cells[cells[value].notna()]
+    known = cells[np.isfinite(cells[value])]
     is_one = not names or len(known[names].drop_duplicates()) < 2
     units = ["take"] if is_one else names
     found = _differences(known, axis, units, value)
-    what = "prompts" if units == ["prompt"] else "pairs that share all else"
-    sentences = _sentences(found, axis, value, "takes" if is_one else what)
+    sentences = _sentences(found, axis, value, units_text(units))
     left_out = len(cells) - len(known)
     if left_out:
         are = "cell without a {} is" if left_out == 1 else "cells without a {} are"
         sentences.append(f"{left_out:,} {are.format(value)} left out.")
     return Comparison(found, " ".join(sentences))
+
+
+def _with_axis(frame: pd.DataFrame, axis: str, by: By) -> pd.DataFrame:
+    """Return a frame in which a column is an axis, left of the take."""
+    axes = axes_of(frame) if by is None or "take" in frame else []
+    if axis in axes:
+        return frame
+    if by is None or axis not in frame or axis == "take":
+        known = f"one of {', '.join(axes)}" if axes else "an axis; there are none"
+        raise InputError("axis", got=axis, accepted=known)
+    pairs = frame[columns_of(frame, by)].astype("object")
+    if "take" not in frame:
+        # Rows of one value and pair are draws of it.
+        pairs["take"] = frame.groupby([axis, *pairs], dropna=False).cumcount() + 1
+    else:
+        pairs["take"] = frame["take"]
+    pairs.insert(0, axis, frame[axis])
+    # A job may be a cell of several values, such as of two sweeps.
+    value = frame[axis].astype("str")
+    own = {n: value + frame[n] for n in ("job_id", "parent_job_id") if n in frame}
+    others = frame.columns.difference([*pairs, *axes])
+    return pd.concat([pairs, frame[others].assign(**own)], axis=1)
 
 
 def compare_sweeps(
@@ -113,15 +164,12 @@ def compare_sweeps(
     names = [name for name in axes_of(before) if name in axes] if by is None else by
     if not names:
         raise InputError("by", got=None, accepted="a column that both sweeps have")
-    parts = []
-    for version, frame in (("before", before), ("after", after)):
-        chosen = columns_of(frame, names)
-        # A job in both sweeps is a cell of each.
-        own = {n: version + frame[n] for n in ("job_id", "parent_job_id") if n in frame}
-        others = frame.columns.difference([*axes_of(frame), *chosen, "take", SWEEP])
-        pairs = frame[chosen].astype("object").assign(take=frame["take"])
-        pairs.insert(0, SWEEP, version)
-        parts.append(pd.concat([pairs, frame[others].assign(**own)], axis=1))
+    parts = [
+        frame[[*dict.fromkeys([*columns_of(frame, names), *frame])]]
+        .astype(dict.fromkeys(columns_of(frame, names), "object"))
+        .assign(**{SWEEP: version})
+        for version, frame in (("before", before), ("after", after))
+    ]
     return compare(pd.concat(parts, ignore_index=True), SWEEP, value, names)
 
 
@@ -145,20 +193,16 @@ def _differences(
     if CHARGE in known:
         sums = groups[CHARGE].sum(min_count=1).astype("float64")
         costs = sums.groupby(axis, observed=True).mean().reindex(order).to_numpy()
-    is_whole = pd.api.types.is_integer_dtype(known[value].dtype)
-    hidden = ROUNDING_VARIANCE if is_whole else 0.0
+    step = _step(known[value].to_numpy())
     twos = [list(two) for two in combinations(range(len(order)), 2)]
+    tests = [_test(means[:, two], takes[:, two], step) for two in twos]
+    p, level = holm(np.array([test.p for test in tests]), ALPHA)
     rows = [
-        _row(means[:, two], takes[:, two], float(costs[two].sum()), hidden)
-        for two in twos
+        test.row(float(costs[two].sum()), of_all, alpha)
+        for test, two, of_all, alpha in zip(tests, twos, p, level, strict=True)
     ]
-    found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-    found["p"] = _holm(found["p"].to_numpy("float64"))
-    is_told = found["p"] < ALPHA
-    verdict = np.where(is_told, "exceeds", "within")
-    verdict[found["p"].isna()] = "unknown"
-    found["verdict"] = pd.Categorical(verdict, list(VERDICTS))
-    found.loc[is_told, ["more_pairs", "more_micro_usd"]] = pd.NA
+    found = pd.DataFrame(rows, columns=[*COLUMNS, "verdict"]).astype(COLUMNS)
+    found["verdict"] = pd.Categorical(found["verdict"], list(VERDICTS))
     places = np.array(twos, dtype="int64").reshape(-1, 2)
     for column, name in enumerate(("first", "second")):
         chosen = values.iloc[places[:, column]].reset_index(drop=True)
@@ -166,85 +210,124 @@ def _differences(
     return found
 
 
-def _row(
-    means: Floats, takes: Floats, cost_micro_usd: float, hidden: float
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _PairedTest:
+    """A paired t-test of two values.
+
+    The mean of values with a common step has a step of its own, so a test without the
+    continuity correction, half of that step, gives too many false alarms.
+
+    Args:
+        pairs: The number of pairs.
+        difference: The mean difference; NaN without pairs.
+        variance: That of the differences; NaN is unknown.
+        correction: The continuity correction, times the number of pairs.
+        p: The p-value; NaN where nothing can be tested.
+    """
+
+    pairs: int
+    difference: float = math.nan
+    variance: float = math.nan
+    correction: float = 0.0
+    p: float = math.nan
+
+    def row(self, cost_micro_usd: float, p: float, alpha: float) -> dict[str, Any]:
+        """Return the row of the comparison, at a level for all of its rows."""
+        row: dict[str, Any] = {
+            "difference": self.difference,
+            "deviation": math.sqrt(self.variance),
+            "pairs": self.pairs,
+            "p": p,
+            "verdict": "unknown",
+        }
+        if not math.isnan(p):
+            row["verdict"] = "exceeds" if p < ALPHA else "within"
+            margin = self._margin(alpha)
+            row |= {"low": self.difference - margin, "high": self.difference + margin}
+        more = None if row["verdict"] == "exceeds" else self._more_pairs(alpha)
+        if more is not None:
+            row["more_pairs"] = more
+            if math.isfinite(cost_micro_usd):
+                row["more_micro_usd"] = round(more * cost_micro_usd)
+        return row
+
+    def _margin(self, alpha: float) -> float:
+        error = math.sqrt(self.variance / self.pairs)
+        limit = quantile(1 - alpha / 2, self.pairs - 1)
+        return error * limit + self.correction / self.pairs
+
+    def _more_pairs(self, alpha: float) -> int | None:
+        """Return how many more pairs would most likely tell this difference."""
+        if not self.difference or not self.variance > 0:
+            return None
+        needed = pairs_needed(
+            abs(self.difference), math.sqrt(self.variance), self.correction, alpha
+        )
+        more = max(1, needed - self.pairs)
+        return more if more <= MOST_MORE else None
+
+
+def _test(means: Floats, takes: Floats, step: float) -> _PairedTest:
     """Compare two values, whose pairs are the rows."""
     both = np.isfinite(means).all(axis=1)
     differences = means[both, 1] - means[both, 0]
     pairs = len(differences)
-    row: dict[str, Any] = {"pairs": pairs}
     if not pairs:
-        return row
+        return _PairedTest(0)
     difference = float(differences.mean())
-    row["difference"] = difference
     if pairs == 1:
-        return row
-    rounded = hidden * float((1 / takes[both]).sum(axis=1).mean())
+        return _PairedTest(1, difference)
+    each = 1 / takes[both]
+    # Equal values with a step are no proof that nothing varies: it may be rounded away.
+    rounded = step**2 / 12 * float(each.sum(axis=1).mean())
     variance = max(float(differences.var(ddof=1)), rounded)
-    error = math.sqrt(variance / pairs)
-    margin = error * _t_quantile(1 - ALPHA / 2, pairs - 1)
-    row |= {"low": difference - margin, "high": difference + margin}
-    row["p"] = _p_value(difference, error, pairs - 1)
-    more = _more_pairs(difference, variance, pairs)
-    if more is not None:
-        row["more_pairs"] = more
-        if math.isfinite(cost_micro_usd):
-            row["more_micro_usd"] = round(more * cost_micro_usd)
-    return row
+    correction = step / 2 * float(each.max(axis=1).mean())
+    test = _PairedTest(pairs, difference, variance, correction)
+    if pairs < FEWEST_PAIRS:
+        return test
+    if variance <= (SAME * float(np.abs(means[both]).max())) ** 2:
+        # Nothing varies: only the common sign of the differences says something.
+        p = 2.0 ** (1 - pairs) if difference else 1.0
+        return _PairedTest(pairs, difference, p=p)
+    size = max(0.0, abs(difference) - correction / pairs)
+    return replace(test, p=p_value(size / math.sqrt(variance / pairs), pairs - 1))
 
 
-def _more_pairs(difference: float, variance: float, pairs: int) -> int | None:
-    """Return how many more pairs would most likely tell the difference from chance."""
-    if not difference:
-        return None
-    enough = _t_quantile(1 - ALPHA / 2, MOST_FREEDOM) + _t_quantile(POWER, MOST_FREEDOM)
-    needed = math.ceil(variance * (enough / difference) ** 2)
-    more = max(1, needed - pairs)
-    return more if more <= MOST_MORE else None
+def pairs_needed(
+    difference: float, deviation: float, correction: float, alpha: float
+) -> int:
+    """Return how many pairs a test needs to find a difference in 80% of cases.
 
-
-def _holm(p: Floats) -> Floats:
-    """Return p-values corrected for their number."""
-    found = p.copy()
-    order = np.argsort(p)[: int(np.isfinite(p).sum())]
-    steps = len(order) - np.arange(len(order))
-    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * steps))
-    return found
-
-
-# -- Student's t ------------------------------------------------------------------
-
-
-@cache
-def _angles(freedom: int) -> tuple[Floats, Floats]:
-    """Return angles, and how likely a smaller one is.
-
-    The distribution function of t is the integral of a power of the cosine, over the
-    angle whose tangent is t divided by the root of the degrees of freedom.
+    `correction` is the continuity correction, times the number of pairs.
     """
-    angle = np.linspace(-np.pi / 2, np.pi / 2, ANGLES)
-    density = np.cos(angle) ** (min(freedom, MOST_FREEDOM) - 1)
-    steps = (density[1:] + density[:-1]) / 2
-    reached = np.concatenate(([0.0], np.cumsum(steps)))
-    return angle, reached / reached[-1]
+    least = wanted_shift(MOST_FREEDOM, alpha, POWER) * deviation
+    root = (least + math.sqrt(least**2 + 4 * difference * correction)) / 2 / difference
+    needed = max(FEWEST_PAIRS, math.ceil(root**2))
+    if needed > MOST_FREEDOM:
+        return needed
+    # With few degrees of freedom, a little more is needed than with many.
+    while (difference - correction / needed) * math.sqrt(needed) < (
+        wanted_shift(needed - 1, alpha, POWER) * deviation
+    ):
+        needed += 1
+    return needed
 
 
-def _t_quantile(probability: float, freedom: int) -> float:
-    """Return a quantile of Student's t distribution."""
-    angle, reached = _angles(freedom)
-    root = math.sqrt(min(freedom, MOST_FREEDOM))
-    return root * math.tan(float(np.interp(probability, reached, angle)))
+def _step(values: Floats) -> float:
+    """Return the common step of values; 0 without one.
 
-
-def _p_value(difference: float, error: float, freedom: int) -> float:
-    """Return how often chance alone makes a difference of this size or larger."""
-    if not error:
-        return 0.0 if difference else 1.0
-    angle, reached = _angles(freedom)
-    root = math.sqrt(min(freedom, MOST_FREEDOM))
-    below = np.interp(-math.atan(abs(difference / error) / root), angle, reached)
-    return 2 * float(below)
+    Stars, passed or failed, and the answers of a judge are such values.
+    """
+    if not len(values):
+        return 0.0
+    levels = np.unique(values)
+    is_whole = bool((levels == np.rint(levels)).all())
+    is_few = is_whole and levels[0] >= 0 and levels[-1] <= HIGHEST_STARS
+    step = 1.0 if is_few or len(levels) < 2 else float(np.diff(levels).min())
+    places = (levels - levels[0]) / step
+    if not np.allclose(places, np.rint(places), rtol=0, atol=1e-6):
+        step = 1.0 if is_whole else 0.0
+    return step
 
 
 # -- in sentences -----------------------------------------------------------------
@@ -263,7 +346,7 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
         ]
     rows = found.to_dict("records")
     if len(rows) == 1:
-        return [_sentence(rows[0], value, what)]
+        return _described(rows, value, what)
     told = [row for row in rows if row["verdict"] == "exceeds"]
     compared = [row for row in rows if row["verdict"] != "unknown"]
     verb = "exceeds" if len(told) == 1 else "exceed"
@@ -271,46 +354,74 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
         f"{len(told) or 'None'} of the {len(rows)} differences between values of "
         f"{axis} {verb} what chance explains."
     )
+    if not compared:
+        summary = (
+            f"None of the {len(rows)} differences between values of {axis} can be "
+            f"tested: each is over fewer than {FEWEST_PAIRS} {what}."
+        )
     largest = sorted(told or compared, key=lambda row: -abs(row["difference"]))
     listed = largest[: SENTENCES if told else 1]
-    return [summary, *(_sentence(row, value, what) for row in listed)]
+    return [summary, *_described(listed, value, what)]
+
+
+def _described(rows: list[Any], value: str, what: str) -> list[str]:
+    """Return a sentence for each row, and a warning about adding pairs."""
+    sentences = [_sentence(row, value, what) for row in rows]
+    if any("settle" in sentence for sentence in sentences):
+        sentences.append(AGAIN)
+    return sentences
 
 
 def _sentence(row: Any, value: str, what: str) -> str:
-    first, second = _name(row["first"]), _name(row["second"])
+    first, second = short_name(row["first"]), short_name(row["second"])
     if not row["pairs"]:
         return f"{first} and {second} share no setting with a {value}."
-    size = _amount_text(row["difference"], value)
-    if row["verdict"] == "unknown":
+    size = amount_text(row["difference"], value)
+    if row["pairs"] == 1:
         return (
             f"{first} and {second} differ by {size} in one pair, which says nothing "
             "about others; compare them with more prompts."
         )
+    is_tested = row["verdict"] != "unknown"
+    too_few = "" if is_tested else f", but {row['pairs']} are too few to tell"
     if not row["difference"]:
-        return f"Over {row['pairs']:,} {what}, {first} and {second} are equal."
-    low, high = sorted(abs(row[end]) for end in ("low", "high"))
+        return f"Over {row['pairs']:,} {what}, {first} and {second} are equal{too_few}."
     higher, lower = (second, first) if row["difference"] > 0 else (first, second)
     head = f"Over {row['pairs']:,} {what}, {higher} is {size} higher than {lower}"
     if row["verdict"] == "exceeds":
-        return (
-            f"{head} ({_amount_text(low, value)} to {_amount_text(high, value)}): more "
-            "than chance explains."
-        )
-    return f"{head}, possibly by chance.{_more_text(row, what)}"
+        return f"{head}{_interval_text(row, value)}: more than chance explains."
+    return f"{head}{too_few or ', possibly by chance'}.{_more_text(row, what)}"
+
+
+def _interval_text(row: Any, value: str) -> str:
+    if math.isnan(row["low"]):
+        return " in every one"
+    low, high = sorted(abs(row[end]) for end in ("low", "high"))
+    return f" ({amount_text(low, value)} to {amount_text(high, value)})"
 
 
 def _more_text(row: Any, what: str) -> str:
+    begin = " If the true difference is this large,"
     if pd.isna(row["more_pairs"]):
-        return f" More than {MOST_MORE:,} more {what} would be needed to settle it."
+        if math.isnan(row["deviation"]):
+            return ""
+        return f"{begin} more than {MOST_MORE:,} more {what} would be needed."
     cost = ""
     if not pd.isna(row["more_micro_usd"]):
         cost = f", for about {format_cents(row['more_micro_usd'])}"
     if row["more_pairs"] == 1:
-        return f" About one more would settle it{cost}."
-    return f" About {row['more_pairs']:,} more {what} would settle it{cost}."
+        return f"{begin} about one more would most likely settle it{cost}."
+    more = f"{row['more_pairs']:,} more {what}"
+    return f"{begin} about {more} would most likely settle it{cost}."
 
 
-def _amount_text(number: float, value: str) -> str:
+def units_text(units: Sequence[str]) -> str:
+    """Return what the pairs of a comparison are called."""
+    what = f"values of {units[0]}" if len(units) == 1 else "pairs that share all else"
+    return {"prompt": "prompts", "take": "takes"}.get(" ".join(units), what)
+
+
+def amount_text(number: float, value: str) -> str:
     """Format a difference with its unit: stars, seconds or US dollars."""
     size = abs(number)
     if value.endswith("_micro_usd"):
@@ -319,8 +430,3 @@ def _amount_text(number: float, value: str) -> str:
     if value == "rating":
         return f"{written} stars"
     return f"{written} s" if value.endswith("_s") else written
-
-
-def _name(value: object) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= NAME_LENGTH else f"{text[: NAME_LENGTH - 1]}…"

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from mediakit.client.download_targets import (
@@ -25,7 +24,9 @@ from mediakit.errors import InputError
 from mediakit.media import local_file, poster_jpeg, result_suffix
 from mediakit.safe_text import spreadsheet_text, with_shown_urls
 from mediakit.sweep.report import report_html
-from mediakit.sweep.scoring import Fetch, Output, problem_of
+from mediakit.sweep.report_evidence import evidence_html
+from mediakit.sweep.scoring import Fetch, ScoredOutput, problem_of
+from mediakit.web_urls import parts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,7 @@ POSTERS = "posters"
 FILES_AT_ONCE = 8
 POSTER_PX = 640
 LONGEST_VALUE, LONGEST_STEM, ID_DIGITS = 24, 80, 8
+LONGEST_FIELD = 200
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Exported:
 
     def __repr__(self) -> str:
         files = "1 file" if self.files == 1 else f"{self.files:,} files"
-        text = f"{files} in {self.place}, {self.written:,} written now."
+        new = "" if self.written == self.files else f", {self.written:,} of them new"
+        text = f"{files} saved in {self.place}{new}."
         return " ".join([text, *self.notes])
 
 
@@ -78,6 +81,9 @@ def export(
     where: str | Path,
     *,
     ranking: pd.DataFrame,
+    scores: Mapping[str, str],
+    fields: Mapping[str, Mapping[str, object]],
+    values: Sequence[str],
     fetch: Fetch,
     plan_code: str,
     title: str,
@@ -86,7 +92,9 @@ def export(
 ) -> Exported:
     """Write the outputs of a sweep, a manifest and a report; see `results.export`.
 
-    `fetch` is called on several threads; figures named `..._micro_usd` are money.
+    `scores` has the scores of each job in words, `fields` what was sent, and `values`
+    the columns of the rating and the scores. `fetch` is called on several threads;
+    figures named `..._micro_usd` are money.
     """
     manifest = _manifest_in(where)
     place = manifest.place
@@ -98,11 +106,12 @@ def export(
     rows = _ranked(rows, ranking)
     shown = [*axes, *(["take"] if rows["take"].nunique() > 1 else [])]
     records = [*_records(rows)]
-    values = [[(axis, value_text(row.get(axis))) for axis in shown] for row in records]
-    wanted: dict[str, tuple[Output, str, str | None]] = {}
-    for row, its in zip(records, values, strict=True):
+    sent = [_field_texts(fields.get(row["job_id"], {})) for row in records]
+    named = [[(axis, value_text(row.get(axis))) for axis in shown] for row in records]
+    wanted: dict[str, tuple[ScoredOutput, str, str | None]] = {}
+    for row, its in zip(records, named, strict=True):
         if row["job_id"] is not None and row["output_url"] is not None:
-            output = Output(row["job_id"], row["output_url"])
+            output = ScoredOutput(row["job_id"], row["output_url"])
             # Without the take, a file keeps its name when the plan has more takes.
             name = file_name(its[: len(axes)], output, row["media_type"])
             wanted[output.job_id] = (output, name, row["media_type"])
@@ -116,15 +125,23 @@ def export(
         {
             **row,
             "values": its,
+            "scores": scores.get(row["job_id"], ""),
+            "fields": texts,
             "file": file.name,
             "poster": file.poster,
             "problem": row["problem"] or file.problem,
         }
-        for row, its, file in zip(records, values, files, strict=True)
+        for row, its, texts, file in zip(records, named, sent, files, strict=True)
     ]
-    page = report_html(title, cells, numbers, with_shown_urls(plan_code))
+    plain = {axis: [value_text(row[axis]) for row in records] for axis in axes}
+    cell_names = {
+        row["job_id"]: ", ".join(value for _, value in its)
+        for row, its in zip(records, named, strict=True)
+    }
+    evidence = evidence_html(rows.assign(**plain), axes, values, ranking, cell_names)
+    page = report_html(title, cells, numbers, evidence, with_shown_urls(plan_code))
     try:
-        write_whole(manifest, _manifest(rows, files).encode())
+        write_whole(manifest, _manifest(rows, files, sent).encode())
         write_whole(manifest.sibling(REPORT), page.encode())
     except OSError as error:
         raise _unwritable(folder, error) from None
@@ -148,7 +165,7 @@ def _manifest_in(where: Any) -> DownloadTarget:
         accepted = "a folder or a URL, as text or as a Path"
         raise InputError("where", got=where, accepted=accepted)
     if isinstance(where, str) and where.startswith("file://"):
-        where = url2pathname(urlsplit(where).path)
+        where = url2pathname(parts_of(where).path)
     if isinstance(where, str) and "://" in where:
         return target_of(f"{where.rstrip('/')}/", MANIFEST)
     return LocalTarget(local_file(where) / MANIFEST)
@@ -164,7 +181,7 @@ def _unwritable(folder: Path | str, error: OSError) -> InputError:
 def _saved(
     manifest: DownloadTarget,
     fetch: Fetch,
-    output: Output,
+    output: ScoredOutput,
     name: str,
     media_type: str | None,
 ) -> _File:
@@ -215,7 +232,7 @@ def value_text(value: object) -> str:
 
 
 def file_name(
-    values: Sequence[tuple[str, str]], output: Output, media_type: str | None
+    values: Sequence[tuple[str, str]], output: ScoredOutput, media_type: str | None
 ) -> str:
     """Return the name of an output's file: the values of its axes, and its job."""
     words = [_word(axis, value) for axis, value in values]
@@ -231,7 +248,7 @@ def _word(axis: str, value: str) -> str:
     if value in ("true", "false"):
         return f"{_slug(axis)}-{value}"
     if "://" in value:
-        value = PurePosixPath(urlsplit(value).path).stem
+        value = PurePosixPath(parts_of(value).path).stem
     slug = _slug(value)
     if len(slug) <= LONGEST_VALUE:
         return slug
@@ -263,8 +280,21 @@ def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _manifest(rows: pd.DataFrame, files: Sequence[_File]) -> str:
-    """Write the frame of the results with the files as CSV, without formulas."""
+def _field_texts(fields: Mapping[str, object]) -> dict[str, str]:
+    """Return what was sent as texts; only the prompt may be long."""
+    texts = {name: value_text(value) for name, value in sorted(fields.items())}
+    return {
+        name: text
+        if name == "prompt" or len(text) <= LONGEST_FIELD
+        else f"{text[:LONGEST_FIELD]}…"
+        for name, text in texts.items()
+    }
+
+
+def _manifest(
+    rows: pd.DataFrame, files: Sequence[_File], sent: Sequence[Mapping[str, str]]
+) -> str:
+    """Write the frame of the results with files and fields as CSV, without formulas."""
     import pandas as pd
 
     rows = rows.reset_index(drop=True)
@@ -273,6 +303,13 @@ def _manifest(rows: pd.DataFrame, files: Sequence[_File]) -> str:
     rows.insert(0, "file", [file.name for file in files])
     sizes = pd.Series([file.size_bytes for file in files], dtype="Int64")
     rows.insert(1, "size_bytes", sizes)
+    for field in dict.fromkeys(name for texts in sent for name in texts):
+        column = pd.Series([texts.get(field) for texts in sent], dtype="object")
+        # A named version has another text than the one that was sent.
+        if field not in rows:
+            rows[field] = column
+        elif not column.fillna("").equals(_plain(rows[field]).fillna("").astype("str")):
+            rows[f"param_{field}"] = column
     plain = {spreadsheet_text(str(name)): _plain(rows[name]) for name in rows}
     return pd.DataFrame(plain).to_csv(index=False, lineterminator="\n")
 

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from keyword import iskeyword
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import job_of
 from mediakit.client.preparing import full_names
 from mediakit.errors import InputError
-from mediakit.prompt_templates import fill, slots_in
+from mediakit.plain_numbers import whole
+from mediakit.prompt_templates import NamedText, fill, slots_in
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec
+from mediakit.sweep.sending_order import key_of, unit_of
+from mediakit.table_columns import (
+    as_list,
+    is_column,
+    is_listing,
+    is_table,
+    present,
+    records_of,
+    whole_as_integer,
+    with_whole_numbers,
+)
 
 MOST_CELLS = 100_000
 WIDTH = 88
@@ -35,11 +48,12 @@ Dimension = Mapping[str, tuple[object, ...]]
 class Point:
     """One combination of the values of the axes, of which each take is a cell.
 
-    Its fields are those for `client.submit`.
+    Its fields are those for `client.submit`; its labels are never sent.
     """
 
     axes: Values
     fields: Values
+    labels: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,7 @@ class Grid:
         slots: The axes that fill templates.
         points: The points, the last axis varying fastest.
         takes: The number of takes of each point.
+        shuffle: The seed that shuffles the order of sending; None for the given order.
     """
 
     axes: Dimension
@@ -59,6 +74,7 @@ class Grid:
     slots: frozenset[str]
     points: Sequence[Point]
     takes: int
+    shuffle: int | None = None
 
 
 def grid_of(
@@ -69,21 +85,29 @@ def grid_of(
     rows: object = None,
     sample: object = None,
     takes: object = 1,
+    labels: object = None,
+    shuffle: object = None,
 ) -> Grid:
     """Read the arguments of a sweep; see `AsyncClient.sweep`."""
-    _check_names(function, {**given, **_mapping(zipped), **_row_columns(rows)})
-    fixed, dimensions = _dimensions(function, dict(given), zipped, rows)
+    row_columns = _row_columns(rows, fields_by_name(function))
+    label_columns = {n: row_columns.pop(n) for n in _label_names(labels, row_columns)}
+    given, zipped = _with_named_texts(function, given, zipped)
+    _check_names(function, {**given, **_mapping(zipped), **row_columns})
+    fixed, dimensions = _dimensions(function, dict(given), zipped, row_columns)
+    rows_at = len(dimensions) - 1
     axes = {name: values for each in dimensions for name, values in each.items()}
+    _refuse_twice([*fixed, *axes, *label_columns])
     templates = _templates(function, fixed, axes)
     takes_n = _takes(takes)
-    chosen = _chosen(prod(map(_length, dimensions)), sample)
+    slots = frozenset[str]().union(*templates.values())
+    unit = unit_of(axes, slots)
+    chosen = _chosen(dimensions, unit, sample)
     if len(chosen) * takes_n > MOST_CELLS:
         raise InputError(
             "sweep",
             got=f"a grid of {len(chosen) * takes_n:,} cells",
             accepted=f"at most {MOST_CELLS:,} cells; sample=... chooses some of them",
         )
-    slots = frozenset[str]().union(*templates.values())
     named = {**dict.fromkeys(fixed), **axes}
     field_of = {name: _field_of(function, name, named) for name in named}
     for slot in slots - fields_by_name(function).keys():
@@ -91,13 +115,15 @@ def grid_of(
             del field_of[slot]
 
     def point(number: int) -> Point:
-        at = _values_at(dimensions, number)
+        places = _places_at(dimensions, number)
+        at = _values_at(dimensions, places)
         values = {**fixed, **at}
         filled = {
-            field: fill(values[name], values) if name in templates else values[name]
-            for name, field in field_of.items()
+            its_field: fill(values[name], values) if name in templates else values[name]
+            for name, its_field in field_of.items()
         }
-        return Point(at, filled)
+        its = {n: values[places[rows_at]] for n, values in label_columns.items()}
+        return Point(at, filled, its)
 
     return Grid(
         axes=axes,
@@ -105,18 +131,25 @@ def grid_of(
         slots=slots & axes.keys(),
         points=[point(number) for number in chosen],
         takes=takes_n,
+        shuffle=_seed(shuffle),
     )
 
 
-def _values_at(dimensions: Sequence[Dimension], number: int) -> dict[str, object]:
-    """Return the values of the axes at a point, which is counted from 0."""
+def _places_at(dimensions: Sequence[Dimension], number: int) -> list[int]:
+    """Return the place in each dimension of a point, which is counted from 0."""
     places = []
     for dimension in reversed(dimensions):
         number, place = divmod(number, _length(dimension))
         places.append(place)
+    return places[::-1]
+
+
+def _values_at(
+    dimensions: Sequence[Dimension], places: Sequence[int]
+) -> dict[str, object]:
     return {
         name: values[place]
-        for dimension, place in zip(dimensions, reversed(places), strict=True)
+        for dimension, place in zip(dimensions, places, strict=True)
         for name, values in dimension.items()
     }
 
@@ -125,8 +158,11 @@ def _length(dimension: Dimension) -> int:
     return len(next(iter(dimension.values())))
 
 
-def _chosen(count: int, sample: Any) -> Sequence[int]:
+def _chosen(
+    dimensions: Sequence[Dimension], unit: str | None, sample: Any
+) -> Sequence[int]:
     """Return the numbers of the points, all or a sample of them."""
+    count = prod(map(_length, dimensions))
     if sample is None:
         return range(count)
     given = sample if isinstance(sample, tuple) else (sample, 0)
@@ -137,13 +173,43 @@ def _chosen(count: int, sample: Any) -> Sequence[int]:
     wanted, seed = numbers
     if wanted >= count:
         return range(count)
-    return sorted(random.Random(seed).sample(range(count), wanted))
+    length, stride = _pair_of(dimensions, unit)
+    if wanted < length:
+        length, stride = 1, 1
+    groups = random.Random(seed).sample(range(count // length), -(-wanted // length))
+    points = [
+        group // stride * stride * length + place * stride + group % stride
+        for group in groups
+        for place in range(length)
+    ]
+    return sorted(points[:wanted])
+
+
+def _pair_of(dimensions: Sequence[Dimension], unit: str | None) -> tuple[int, int]:
+    """Return how many points are compared with each other, and how far apart they are.
+
+    They differ in the first axis that is not the unit, so that a sample of whole pairs
+    can be compared by it.
+    """
+    for place, dimension in enumerate(dimensions):
+        if unit is not None and unit not in dimension:
+            return _length(dimension), prod(map(_length, dimensions[place + 1 :]))
+    return 1, 1
+
+
+def _seed(shuffle: object) -> int | None:
+    seed = whole(shuffle)
+    if seed is None and shuffle is not None:
+        accepted = "a whole number, the seed that the order of sending follows"
+        raise InputError("shuffle", got=shuffle, accepted=accepted)
+    return seed
 
 
 def _takes(takes: object) -> int:
-    if isinstance(takes, bool) or not isinstance(takes, int) or not 1 <= takes <= 1000:
+    count = whole(takes)
+    if count is None or not 1 <= count <= 1000:
         raise InputError("takes", got=takes, accepted="a whole number from 1 to 1,000")
-    return takes
+    return count
 
 
 # -- names ------------------------------------------------------------------------
@@ -160,6 +226,12 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
         is_field = _field_of(function, name, names) in known
         if not (is_field or name in slots or function.is_open):
             values = _listed(value)
+            for slot in get_close_matches(name, sorted(slots), 1):
+                accepted = (
+                    "a field, or a slot of the prompt's template: did you mean "
+                    f"{{{slot}}}?"
+                )
+                raise InputError(name, got=values, accepted=accepted)
             problems = function.check({name: values[0] if values else None})
             raise InputError.of([p for p in problems if p.root == name] or problems[:1])
 
@@ -183,24 +255,32 @@ def fields_by_name(function: Function) -> dict[str, FieldSpec]:
 
 
 def _dimensions(
-    function: Function, given: dict[str, object], zipped: object, rows: object
+    function: Function,
+    given: dict[str, object],
+    zipped: object,
+    row_columns: dict[str, tuple[object, ...]],
 ) -> tuple[dict[str, object], list[Dimension]]:
     specs = fields_by_name(function)
-    together = dict(_mapping(zipped)) or {
-        name: given.pop(name, None) for name in _zip_names(zipped, given)
-    }
+
+    def spec_of(name: str) -> FieldSpec | None:
+        return specs.get(_field_of(function, name, {**given, **together}))
+
+    together = dict(_mapping(zipped))
+    if not together:
+        together = {name: given.pop(name, None) for name in _zip_names(zipped, given)}
     dimensions: list[Dimension] = []
     fixed: dict[str, object] = {}
     for name, value in given.items():
-        if _is_axis(value, specs.get(_field_of(function, name, given))):
-            dimensions.append({name: _axis(name, value)})
+        if _is_axis(value, spec_of(name)):
+            dimensions.append({name: _distinct(_values(name, value, spec_of(name)))})
         else:
+            _refuse_iterator(name, value)
             fixed[name] = value
     if together:
-        dimensions.append(_zipped({n: _axis(n, v) for n, v in together.items()}))
-    columns = _row_columns(rows)
-    if columns:
-        dimensions.append(columns)
+        columns = {n: _values(n, v, spec_of(n)) for n, v in together.items()}
+        dimensions.append(_zipped(columns))
+    if row_columns:
+        dimensions.append(row_columns)
     _refuse_twice([*fixed, *(name for each in dimensions for name in each)])
     return fixed, dimensions
 
@@ -216,49 +296,59 @@ def _refuse_twice(names: Sequence[str]) -> None:
 
 
 def _is_axis(value: object, spec: FieldSpec | None) -> bool:
-    if not _is_listing(value):
+    if not is_listing(value):
         return False
     if spec is None or spec.kind != "list":
         # An array in the shape of a picture is a single value.
         return getattr(value, "ndim", 1) == 1
     # A field that accepts a list varies over a list of lists.
-    values = _as_list(value)
-    return bool(values) and all(isinstance(each, list | tuple) for each in values)
+    values = as_list(value)
+    return bool(values) and all(map(is_listing, values))
 
 
-def _is_listing(value: object) -> bool:
-    if isinstance(value, list | tuple | range | set | frozenset):
-        return True
-    of = type(value)
-    return (
-        of.__module__.split(".", 1)[0] in ("numpy", "pandas")
-        and hasattr(value, "tolist")
-        and hasattr(value, "__len__")
-    )
+def _refuse_iterator(name: str, value: object) -> None:
+    """Reject iterators, which can be read only once, and whole tables."""
+    if is_table(value):
+        accepted = "a column of it, or the whole table as rows="
+        raise InputError(name, got="a table", accepted=accepted)
+    if isinstance(value, Iterator) and not hasattr(value, "read"):
+        accepted = f"a list of values, such as list({name})"
+        raise InputError(name, got=f"a {type(value).__name__}", accepted=accepted)
 
 
 def _listed(value: object) -> list[object]:
-    return _as_list(value) if _is_listing(value) else [value]
+    return as_list(value) if is_listing(value) else [value]
 
 
-def _as_list(value: Any) -> list[object]:
-    if hasattr(value, "tolist"):
-        return list(value.tolist())
-    return sorted(value, key=repr) if isinstance(value, set | frozenset) else [*value]
-
-
-def _axis(name: str, value: object) -> tuple[object, ...]:
-    if not _is_listing(value):
+def _values(name: str, value: object, spec: FieldSpec | None) -> tuple[object, ...]:
+    """Return the values to vary over, repeated ones included."""
+    if not is_listing(value):
+        _refuse_iterator(name, value)
         raise InputError(name, got=value, accepted="a list of values to vary over")
-    values = _as_list(value)
+    values = as_list(value)
     if not values:
         raise InputError(name, got="an empty list", accepted="at least one value")
+    if is_column(value):
+        values = _whole(values, spec)
+    return tuple(map(present, values))
+
+
+def _whole(values: Sequence[object], spec: FieldSpec | None) -> list[object]:
+    """Return the values of a table's column, its whole floats as integers.
+
+    A number may be a fraction, so those of such a field stay as they are; of what no
+    declaration tells, a column is of integers if all its numbers are whole.
+    """
+    if spec is None:
+        return with_whole_numbers(values)
+    return list(values) if spec.kind == "number" else [*map(whole_as_integer, values)]
+
+
+def _distinct(values: Sequence[object]) -> tuple[object, ...]:
+    """Return each value of an axis once."""
     distinct: dict[str, object] = {}
     for each in values:
-        # 1 and True are equal in Python, but different values of a field.
-        # The repr of a large array is abbreviated, so arrays are compared by identity.
-        shown = id(each) if hasattr(each, "ndim") else repr(each)
-        distinct.setdefault(f"{type(each).__name__} {shown}", each)
+        distinct.setdefault(key_of(each), each)
     return tuple(distinct.values())
 
 
@@ -268,6 +358,64 @@ def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
         counts = all_of([f"{name} has {count}" for name, count in lengths.items()])
         raise InputError("zip", got=counts, accepted="axes of the same length")
     return columns
+
+
+def _with_named_texts(
+    function: Function, given: Mapping[str, object], zipped: object
+) -> tuple[dict[str, object], object]:
+    """Return the arguments with the named texts of a mapping as a list of them.
+
+    `prompt={"v1": "...", "v2": "..."}` varies the prompt; a slot may have names, too.
+    """
+    specs = fields_by_name(function)
+    together = _mapping(zipped)
+    everything = {**given, **together}
+    found = dict(everything)
+    for is_slot in (False, True):
+        slots = {s for each in found.values() for s in slots_in(_listed(each))}
+        for name, value in everything.items():
+            spec = specs.get(_field_of(function, name, everything))
+            is_text = spec is not None and spec.kind == "text"
+            is_named = name in slots if is_slot else is_text or name == "prompt"
+            if is_named and _is_named(value):
+                found[name] = [NamedText(str(n), text) for n, text in value.items()]
+    if together:
+        zipped = {name: found[name] for name in together}
+    return {name: found[name] for name in given}, zipped
+
+
+def _is_named(value: object) -> TypeGuard[Mapping[object, str]]:
+    """Tell whether it is a mapping of texts by their names."""
+    if not isinstance(value, Mapping) or not value:
+        return False
+    return all(isinstance(each, str) for each in value.values())
+
+
+def _label_names(labels: object, columns: Mapping[str, object]) -> list[str]:
+    if labels is None:
+        return []
+    names = [labels] if isinstance(labels, str) else [*_listed(labels)]
+    for name in names:
+        if name not in columns or name in RESERVED:
+            known = [each for each in columns if each not in RESERVED]
+            accepted = f"columns of rows: {all_of(known) if known else 'none'}"
+            raise InputError("labels", got=name, accepted=accepted)
+    if len(names) == len(columns):
+        raise InputError("labels", got=labels, accepted="not all columns of rows")
+    return [str(name) for name in names]
+
+
+def undeclared_note(function: Function, grid: Grid, rows: object) -> str:
+    """Say which columns of rows are sent though the function does not declare them."""
+    sent = grid.points[0].fields
+    names = [name for name in _row_columns(rows, {}) if name in sent]
+    names = [name for name in names if name not in fields_by_name(function)]
+    if not names:
+        return ""
+    return (
+        f"Sent as fields, though they are not declared here: {all_of(names)}; "
+        "labels= keeps a column here"
+    )
 
 
 def _mapping(zipped: object) -> Mapping[str, object]:
@@ -288,27 +436,36 @@ def _zip_names(zipped: object, given: Mapping[str, object]) -> list[str]:
     return names
 
 
-def _row_columns(rows: Any) -> dict[str, tuple[object, ...]]:
+def _row_columns(
+    rows: Any, specs: Mapping[str, FieldSpec]
+) -> dict[str, tuple[object, ...]]:
     if rows is None:
         return {}
-    if hasattr(rows, "to_dict"):
-        rows = rows.to_dict("records")
+    is_of_table = is_table(rows)
+    if is_of_table:
+        rows = records_of(rows)
     is_list = isinstance(rows, list | tuple) and all(
         isinstance(row, Mapping) for row in rows
     )
     if not is_list or not rows:
         accepted = "a frame, or a list of mappings, with at least one row"
-        raise InputError("rows", got=rows, accepted=accepted)
-    names = dict.fromkeys(str(name) for row in rows for name in row)
-    return {name: tuple(_present(row.get(name)) for row in rows) for name in names}
+        raise InputError("rows", got=_kind_of(rows), accepted=accepted)
+    columns: dict[str, tuple[object, ...]] = {}
+    for name in dict.fromkeys(str(name) for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        if is_of_table or any(each != each for each in values if _is_float(each)):
+            values = _whole(values, specs.get(name))
+        columns[name] = tuple(map(present, values))
+    return columns
 
 
-def _present(value: object) -> object:
-    """Return None for a value that pandas counts as missing."""
-    is_missing = isinstance(value, float) and value != value
-    return (
-        None if is_missing or type(value).__name__ in ("NAType", "NaTType") else value
-    )
+def _is_float(value: object) -> bool:
+    return isinstance(value, float)
+
+
+def _kind_of(rows: object) -> object:
+    """Return a list of rows as it is, and the kind of anything else."""
+    return rows if isinstance(rows, list | tuple) else f"a {type(rows).__name__}"
 
 
 # -- templates --------------------------------------------------------------------
@@ -344,7 +501,7 @@ def _refuse_missing(
             f"{{{{{slot}}}}}, are literal braces in the text",
         )
     # The template would be sent with the word "None".
-    if any(_present(value) is None for value in values[slot]):
+    if any(present(value) is None for value in values[slot]):
         raise InputError(
             slot,
             got=None,
@@ -358,6 +515,13 @@ def _refuse_missing(
 def sweep_code(function: str, given: Mapping[str, object]) -> str:
     """Write the call that creates a plan, without the arguments that are None."""
     given = {name: value for name, value in given.items() if value is not None}
+    if "rows" in given:
+        columns = _row_columns(given["rows"], {})
+        rows = zip(*columns.values(), strict=True)
+        given["rows"] = [
+            {n: each for n, each in zip(columns, row, strict=True) if each is not None}
+            for row in rows
+        ]
     plain = {n: v for n, v in given.items() if n.isidentifier() and not iskeyword(n)}
     others = {n: v for n, v in given.items() if n not in plain}
     arguments = [repr(function), *(f"{n}={_code(v)}" for n, v in plain.items())]
@@ -370,7 +534,7 @@ def sweep_code(function: str, given: Mapping[str, object]) -> str:
     return "plan = client.sweep(\n    " + ",\n    ".join(arguments) + ",\n)"
 
 
-def _code(value: object) -> str:
+def _code(value: Any) -> str:
     job = job_of(value)
     if job is not None:
         return f"client.job({job.id!r})"
@@ -380,8 +544,11 @@ def _code(value: object) -> str:
     if isinstance(value, Mapping):
         inner = ", ".join(f"{n!r}: {_code(each)}" for n, each in value.items())
         return f"{{{inner}}}"
-    if isinstance(value, str | int | float | bool | None):
-        return repr(value)
-    if hasattr(value, "to_dict"):
-        return repr(value.to_dict("records"))
-    return repr(value.tolist()) if hasattr(value, "tolist") else repr(str(value))
+    # A number or a text of numpy is written as a plain one.
+    plain = present(value.item() if getattr(value, "ndim", 1) == 0 else value)
+    if isinstance(plain, str | int | float | bool | None):
+        return repr(plain)
+    if is_listing(value):
+        values = as_list(value)
+        return _code(with_whole_numbers(values) if is_column(value) else values)
+    return repr(str(value))

@@ -11,17 +11,36 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from io import BytesIO
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import httpx
 
+from mediakit.api_models import ErrorCode
+from mediakit.client.answers import HttpResponse, retry_after_s
+from mediakit.client.io_thread import io_thread
+from mediakit.client.retries import Rejections
+from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, ServiceError
+from mediakit.history.scores import REASON
 from mediakit.media.samples import WHITE, sampled_colours
+from mediakit.money import (
+    MICRO_PER_USD,
+    PER_MILLION,
+    divide_half_up,
+    parse_usd,
+)
+from mediakit.plain_numbers import whole
+from mediakit.rules import Found
 from mediakit.safe_text import quoted, shown_url
-from mediakit.sweep.scoring import HASH_DIGITS, hash_of
+from mediakit.sweep.scorer_identity import COST, HASH_DIGITS, TAKEN, hash_of
+from mediakit.web_environment import http_client
+from mediakit.web_urls import web_url
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +52,14 @@ SAMPLED_FRAMES = 3
 LONGEST_ANSWER = 200
 JPEG_QUALITY = 80
 STARS = (1, 2, 3, 4, 5)
-REASON = "reason"
 MODEL_TIMEOUT_S = 120.0
+NO_TIME_NOW = {
+    429: ErrorCode.RATE_LIMITED,
+    **dict.fromkeys((502, 503, 504), ErrorCode.PROVIDER_UNAVAILABLE),
+}
+RESPONSE_COST = "x-litellm-response-cost"  # US dollars, from LiteLLM's proxy
+TOKENS = ("prompt_tokens", "completion_tokens")
+LARGEST_COST_USD = 1_000_000
 TASK = (
     "You judge what a media generator made of a prompt. For each point of the rubric, "
     "give 1 (not at all) to 5 (completely). Give the reason in one sentence."
@@ -131,9 +156,14 @@ class ModelJudge:
 
     It is asked through the chat completions interface, which most servers of language
     models have. It sees the prompt and the output: a picture, or a few frames of a
-    clip. What it costs is not known here and counts against no budget. To ask several
-    questions at once, score with a `ThreadPoolExecutor`. An output whose judgement
-    fails has a problem; score again to ask for those alone.
+    clip. A server that is busy (429, 502 to 504) is asked again a few times. To ask
+    several questions at once, score with a `ThreadPoolExecutor`. An output whose
+    judgement fails has a problem; score again to ask for those alone.
+
+    What a judgement costs is recorded where the server says it (`usage.cost` in US
+    dollars, as OpenRouter does, or the header `x-litellm-response-cost`), or where it
+    counts tokens and `usd_per_million_tokens` is given; otherwise it is unknown. It
+    counts against no budget.
 
     Args:
         base_url: The server, up to `/chat/completions`, such as
@@ -143,11 +173,17 @@ class ModelJudge:
         api_key: The key of that server, if it wants one; it is in no output.
         frames: The number of frames of a clip that it sees.
         options: Further fields of the request, such as {"temperature": 0}.
+        usd_per_million_tokens: The prices of a million tokens of the question and of
+            the answer, such as ("0.15", "0.60").
         timeout_s: How long to wait for an answer.
         transport: How to reach the server; for proxies and tests.
+        clock: The clock of the pauses before it is asked again; for tests.
 
     Raises:
-        InputError: The rubric is empty, or a name in it is taken.
+        InputError: The rubric is empty, a name in it is taken, a price is not an
+            amount, or no request can be made of the URL or the key.
+        ServiceError: The environment names a proxy or certificates that are needed and
+            cannot be used.
     """
 
     def __init__(
@@ -159,22 +195,34 @@ class ModelJudge:
         api_key: str | None = None,
         frames: int = SAMPLED_FRAMES,
         options: Mapping[str, Any] | None = None,
+        usd_per_million_tokens: tuple[str | int | Decimal, str | int | Decimal]
+        | None = None,
         timeout_s: float = MODEL_TIMEOUT_S,
         transport: httpx.BaseTransport | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        if not rubric or {REASON, "job_id", "problem"} & rubric.keys():
-            accepted = "sentences by name, and no reason, job_id or problem"
+        taken = {REASON, COST} | TAKEN
+        given: object = rubric
+        names = {*given} if isinstance(given, Mapping) else set[object]()
+        if not names or taken & names:
+            accepted = (
+                f"sentences by name, and none of the names {', '.join(sorted(taken))}"
+            )
             raise InputError("rubric", got=rubric, accepted=accepted)
         self.model = model
         self.rubric = dict(rubric)
         self.frames = frames
         self.options = dict(options or {})
+        self._rates = _checked_rates(usd_per_million_tokens)
         self._api_key = api_key
-        self._http = httpx.Client(
-            base_url=base_url,
-            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+        self._clock = clock or SystemClock()
+        self._http = _model_client(
+            _checked_base_url(base_url),
+            transport,
+            headers={"Authorization": f"Bearer {_checked_key(api_key)}"}
+            if api_key
+            else {},
             timeout=timeout_s,
-            transport=transport,
         )
 
     def __repr__(self) -> str:
@@ -190,7 +238,9 @@ class ModelJudge:
         settings = [url, self.model, self.rubric, self.frames, self.options]
         return hash_of(json.dumps(settings))[:HASH_DIGITS]
 
-    def __call__(self, path: Path, row: Mapping[str, Any]) -> dict[str, float | str]:
+    def __call__(
+        self, path: Path, row: Mapping[str, Any]
+    ) -> dict[str, float | str | None]:
         """Ask the model about one output.
 
         Raises:
@@ -201,7 +251,7 @@ class ModelJudge:
         if not frames:
             raise ValueError("it has no picture")
         try:
-            answer = self._http.post("chat/completions", json=self._asked(frames, row))
+            answer = self._answer_to(self._asked(frames, row))
         except httpx.HTTPError as error:
             problem = f"the model cannot be reached ({type(error).__name__})"
             raise ServiceError(problem) from None
@@ -211,7 +261,22 @@ class ModelJudge:
                 text = text.replace(self._api_key, "…")
             said = quoted(text[:LONGEST_ANSWER])
             raise ServiceError(f"the model's server sent {answer.status_code}: {said}")
-        return self._judged(text)
+        return {**self._judged(text), COST: self._cost_micro_usd(answer)}
+
+    def _answer_to(self, question: Mapping[str, Any]) -> httpx.Response:
+        """Ask, and ask again a few times if the server has no time now."""
+        rejections = Rejections()
+        while True:
+            answer = self._http.post("chat/completions", json=question)
+            if answer.status_code not in NO_TIME_NOW:
+                return answer
+            busy = HttpResponse(answer.status_code, answer.headers, answer.content)
+            pause_s = rejections.pause_s(
+                NO_TIME_NOW[answer.status_code], retry_after_s(busy) or 0.0
+            )
+            if pause_s is None:
+                return answer
+            io_thread().call(self._clock.sleep, pause_s)
 
     def _asked(self, frames: Sequence[Frame], row: Mapping[str, Any]) -> dict[str, Any]:
         points = "\n".join(f"- {name}: {what}" for name, what in self.rubric.items())
@@ -244,6 +309,20 @@ class ModelJudge:
             **self.options,
         }
 
+    def _cost_micro_usd(self, answer: httpx.Response) -> int | None:
+        """Return what an answer cost; None if neither the server nor prices say it."""
+        found = json.loads(answer.text, parse_float=Decimal).get("usage")
+        usage = found if isinstance(found, Mapping) else {}
+        for dollars in (answer.headers.get(RESPONSE_COST), usage.get("cost")):
+            cost_micro_usd = _micro_usd(dollars)
+            if cost_micro_usd is not None:
+                return cost_micro_usd
+        counts = [whole(usage.get(name)) for name in TOKENS]
+        tokens = [count for count in counts if count is not None and count >= 0]
+        if self._rates is None or len(tokens) < len(TOKENS):
+            return None
+        return divide_half_up(sum(map(mul, tokens, self._rates)), PER_MILLION)
+
     def _judged(self, text: str) -> dict[str, float | str]:
         try:
             content = str(json.loads(text)["choices"][0]["message"]["content"])
@@ -261,6 +340,63 @@ class ModelJudge:
                     f"the model gave {stars:g} for {name}; it must be from 1 to 5"
                 )
         return {**found, REASON: reason}
+
+
+def _checked_rates(prices: Any) -> tuple[int, int] | None:
+    if prices is None:
+        return None
+    if isinstance(prices, Sequence) and len(prices) == len(TOKENS):
+        with suppress(InputError):
+            return parse_usd(prices[0]), parse_usd(prices[1])
+    accepted = (
+        "two amounts in US dollars, for the question and the answer, such as "
+        '("0.15", "0.60")'
+    )
+    raise InputError("usd_per_million_tokens", got=prices, accepted=accepted)
+
+
+def _micro_usd(value: object) -> int | None:
+    """Round an amount of US dollars to a micro-USD; None if it is no amount."""
+    try:
+        usd = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    if not usd.is_finite() or not 0 <= usd <= LARGEST_COST_USD:
+        return None
+    numerator, denominator = round(usd, 12).as_integer_ratio()
+    return divide_half_up(numerator * MICRO_PER_USD, denominator)
+
+
+def _model_client(
+    base_url: str, transport: httpx.BaseTransport | None, **settings: Any
+) -> httpx.Client:
+    if transport is None:
+        return http_client(base_url, base_url=base_url, **settings)
+    return httpx.Client(
+        base_url=base_url,
+        transport=transport,
+        trust_env=False,
+        verify=False,
+        **settings,
+    )
+
+
+def _checked_base_url(base_url: str) -> str:
+    if web_url(base_url):
+        with suppress(httpx.InvalidURL):
+            return str(httpx.URL(base_url))
+    accepted = "an http(s) URL without spaces and line ends"
+    raise InputError("base_url", got=base_url, accepted=accepted)
+
+
+def _checked_key(api_key: str) -> str:
+    if re.fullmatch(r"[!-~]+", api_key):
+        return api_key
+    raise InputError(
+        "api_key",
+        got=Found("a key with a space, a line break or a non-ASCII character"),
+        accepted="the key alone, in printable ASCII",
+    )
 
 
 def _data_url(frame: Frame) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from mediakit.api_models import JobStatus
+from mediakit.client.answers import failed_charge_text
 from mediakit.client.budgets import Budget
 from mediakit.client.idempotency_keys import was_rejected
 from mediakit.errors import InputError
@@ -18,14 +20,17 @@ from mediakit.history import (
     Entry,
     Judgement,
     Preference,
+    Score,
     lineage,
     ratings,
+    scores,
 )
-from mediakit.history.frames import text_array
+from mediakit.history.frames import score_columns, text_array
+from mediakit.history.scores import JUDGE_COST
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.safe_text import shown
 from mediakit.sweep.rankings import axes_of
-from mediakit.sweep.scoring import column
+from mediakit.web_urls import is_http
 
 if TYPE_CHECKING:
     from mediakit.sweep.blocking import Results
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
 
 MEDIA_TYPES = ("video", "image", "audio")
 _NONE: tuple[tuple[str, str | None], ...] = (("", None),)
-ERASED = "Its media was erased."
+ERASED = "This result was erased."
+REPAIR = "region-replace"
+"""The kind of function that repairs a clip."""
 
 
 class CellStatus(StrEnum):
@@ -69,21 +76,24 @@ def outcome_of(entry: Entry) -> Outcome:
     """Return the outcome of a cell by the entry of its job."""
     status = CellStatus(entry.status or CellStatus.QUEUED)
     runtime_s = code = problem = None
+    charge_micro_usd = entry.charge_micro_usd
     if entry.submitted_at is not None and entry.finished_at is not None:
         runtime_s = (entry.finished_at - entry.submitted_at).total_seconds()
     if status is CellStatus.FAILED:
+        charge_micro_usd = charge_micro_usd or 0
         code = entry.error_code or "provider_error"
         said = (entry.error_message or "").rstrip(".")
         problem = (
-            f"It failed ({code}){f': {said}' if said else ''}. Failed jobs are not "
-            "charged. Call results.retry() to submit it again."
+            f"It failed ({code}){f': {said}' if said else ''}. "
+            f"{failed_charge_text(entry.charge_micro_usd)} Call results.retry() to "
+            "submit it again."
         )
     elif entry.deleted_at is not None or entry.gone_at is not None:
         problem = ERASED
     return Outcome(
         status,
         job_id=entry.job_id,
-        charge_micro_usd=entry.charge_micro_usd,
+        charge_micro_usd=charge_micro_usd,
         runtime_s=runtime_s,
         output_url=entry.output_url,
         media_type=entry.media_type if status is CellStatus.COMPLETED else None,
@@ -171,15 +181,13 @@ def over_text(
     `ratio` is the highest charge for what was held for it.
     """
     drift = f" (charges were up to {ratio:.2f} times what was held)"
-    name = "the budget" if shared is None else f"the budget {shown(shared.name)}"
+    name = "" if shared is None else f" {shown(shared.name)}"
     held = use.reserved_micro_usd
     return (
-        f"This cell may cost up to {format_usd(hold_micro_usd)}"
-        f"{drift if ratio > 1 else ''}, and "
-        f"{format_usd(use.spent_micro_usd)} of {name} of "
-        f"{format_usd(limit_micro_usd)} is spent"
-        f"{f' and {format_usd(held)} is held' if held else ''}. It was not sent. "
-        "Run the plan with a larger budget to send it."
+        f"Not sent: {format_usd(hold_micro_usd)}{drift if ratio > 1 else ''} would "
+        f"exceed the {format_usd(limit_micro_usd)} budget{name} "
+        f"({format_usd(use.spent_micro_usd)} spent"
+        f"{f', {format_usd(held)} held' if held else ''})."
     )
 
 
@@ -212,7 +220,9 @@ def rows_of(run: Run) -> list[Row]:
         for cell, outcome in enumerate(outcomes)
     ]
     for parent, entry in lineage.children(store, run.plan.id):
-        if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
+        # Other jobs submitted on the wall belong to the sweep, too, but are not rows.
+        is_repair = entry.kind == REPAIR and parent in cell_of
+        if is_repair and entry.job_id and entry.job_id not in cell_of:
             cell = cell_of[entry.job_id] = cell_of[parent]
             outcome = replace(outcome_of(entry), problem=entry.error_message)
             found.append((cell, outcome, parent, True))
@@ -234,7 +244,7 @@ def preferences_of(run: Run) -> list[Preference]:
 
 
 def frame_of(run: Run) -> pd.DataFrame:
-    """Return the results as a frame, with a column for each kind of score by job."""
+    """Return the results as a frame; see `AsyncResults.frame`."""
     rows, plan = rows_of(run), run.plan
     outcomes = [row.outcome for row in rows]
     said = [row.judgement for row in rows]
@@ -252,11 +262,13 @@ def frame_of(run: Run) -> pd.DataFrame:
     runtimes = [each.runtime_s for each in outcomes]
     found["runtime_s"] = pd.Series(runtimes, index=found.index, dtype="float64")
     ratings = [each.rating if each else None for each in said]
-    found["rating"] = pd.array(ratings, dtype="Int8")
+    found["rating"] = pd.array(ratings, dtype="Int64")
     keeps = [each is not None and each.keep for each in said]
     found["keep"] = pd.array(keeps, dtype="boolean")
-    for name in ("job_id", "problem", "output_url"):
+    for name in ("job_id", "problem"):
         found[name] = texts(getattr(each, name) for each in outcomes)
+    urls = [each.output_url or "" for each in outcomes]
+    found["output_url"] = texts(url if is_http(url) else None for url in urls)
     media_types = [each.media_type for each in outcomes]
     found["media_type"] = pd.Categorical(media_types, MEDIA_TYPES)
     if "prompt" not in plan.axes:
@@ -267,9 +279,48 @@ def frame_of(run: Run) -> pd.DataFrame:
     for name in ("note", "rater"):
         found[name] = texts(getattr(each, name, None) for each in said)
     found["sweep"] = texts([plan.id] * len(rows))
-    for name, values in run.scores.items():
-        found[name] = column([values.get(each.job_id or "") for each in outcomes])
-    return found
+    job_ids = [each.job_id for each in outcomes]
+    columns = score_columns(scores_of(run, job_ids), job_ids, {*found.columns})
+    return found.assign(**columns)
+
+
+def number_scores(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of scores that are numbers, in a frame of results."""
+    names = [str(name) for name in frame]
+    scores = frame[names[names.index("sweep") + 1 :]].select_dtypes("number")
+    return [name for name in map(str, scores) if not name.endswith(JUDGE_COST)]
+
+
+def scores_of(run: Run, job_ids: Iterable[str | None]) -> list[Score]:
+    """Return all scores of the results, the last used one last."""
+    owner = run.components.account_history.owner
+    return scores.of_jobs(run.components.store, filter(None, job_ids), **owner)
+
+
+def score_texts(run: Run, job_ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the scores of the results and their reasons in words, by job."""
+    shown = scores.visible(scores_of(run, job_ids))
+    return {job_id: scores.scores_text(its) for job_id, its in shown.items()}
+
+
+def scores_frame(run: Run) -> pd.DataFrame:
+    """Return all scores of the results, value by value; see `AsyncResults.scores`."""
+    found = scores_of(run, [row.outcome.job_id for row in rows_of(run)])
+    rows = [(each, *item) for each in found for item in each.values.items()]
+    frame = pd.DataFrame()
+    for column in ("job_id", "scorer", "version"):
+        frame[column] = text_array([getattr(each, column) for each, *_ in rows])
+    frame["name"] = text_array([name for _, name, _ in rows])
+    texts = [value if isinstance(value, str) else None for *_, value in rows]
+    numbers = [math.nan if isinstance(value, str) else value for *_, value in rows]
+    frame["value"] = pd.Series(numbers, dtype="float64")
+    frame["text"] = text_array(texts)
+    frame["reason"] = text_array([each.reason for each, *_ in rows])
+    costs = [each.cost_micro_usd for each, *_ in rows]
+    frame["cost_micro_usd"] = pd.array(costs, dtype="Int64")
+    times = [each.scored_at for each, *_ in rows]
+    frame["scored_at"] = pd.to_datetime(pd.Series(times, dtype="object"), utc=True)
+    return frame
 
 
 def concat(results: Iterable[Results | pd.DataFrame]) -> pd.DataFrame:

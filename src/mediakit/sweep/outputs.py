@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,18 +19,16 @@ from mediakit.history import Entry, History, lineage
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
 from mediakit.safe_text import shown
-from mediakit.sweep.grid import RESERVED
-from mediakit.sweep.outcomes import rows_of
-from mediakit.sweep.scoring import Fetch, Output, Scorer, Values, score_outputs
+from mediakit.sweep.outcomes import REPAIR, Row, rows_of
+from mediakit.sweep.scoring import Fetch, ScoredOutput, Scorer, score_outputs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mediakit.async_client import AsyncClient
-    from mediakit.sweep.plan import BasePlan
+    from mediakit.sweep.plan import PlanFacts
     from mediakit.sweep.run import Run
 
-REPAIR = "region-replace"
 REPAIR_LENGTHS_S = (5, 10)
 LENGTH_TOLERANCE_S = 0.5
 
@@ -46,7 +45,7 @@ class OutputFiles:
         home = self._client.components.home
         return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
 
-    def fetch(self, output: Output) -> Path:
+    def fetch(self, output: ScoredOutput) -> Path:
         """Return an output as a local file; do not call it on the I/O thread."""
         return io_thread().call(self._saved, output.job_id)
 
@@ -64,45 +63,50 @@ class OutputFiles:
         return path
 
 
-def outputs_of(run: Run) -> list[Output]:
+def outputs_of(run: Run, rows: Sequence[Row]) -> list[ScoredOutput]:
     """Return the outputs of a run, with what a scorer may see of their cells."""
-    rows, store = rows_of(run), run.components.store
-    made = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
-    # A repair is held against what its cell asked for.
-    asked = [rows[row.cell].outcome.job_id or "" for row in made]
-    bodies = lineage.bodies(store, asked)
+    scorable = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
+    # A repair is scored against the request of its cell.
+    cell_job_ids = [rows[row.cell].outcome.job_id or "" for row in scorable]
+    bodies = lineage.bodies(run.components.store, cell_job_ids)
     axes = run.plan.axes_frame().to_dict("records")
-    found = []
-    for row, job_id in zip(made, asked, strict=True):
-        its = {str(name): value for name, value in axes[row.cell].items()}
-        seen = {**its, **bodies[job_id], "job_id": row.outcome.job_id}
+    outputs = []
+    for row, job_id in zip(scorable, cell_job_ids, strict=True):
+        point = {str(name): value for name, value in axes[row.cell].items()}
+        seen = {**point, **bodies[job_id], "job_id": row.outcome.job_id}
         source = str(row.outcome.output_url)
-        found.append(Output(str(row.outcome.job_id), source, seen))
-    return found
+        outputs.append(ScoredOutput(str(row.outcome.job_id), source, seen))
+    return outputs
 
 
 def score_run(
-    run: Run, fetch: Fetch, fn: Scorer, executor: Executor | None, version: str | None
+    run: Run,
+    fetch: Fetch,
+    fn: Scorer,
+    executor: Executor | None,
+    version: str | None,
+    loop: asyncio.AbstractEventLoop | None = None,
 ) -> pd.DataFrame:
-    """Score the outputs of a run and keep the scores there; see `AsyncResults.score`.
+    """Score the outputs of a run; see `AsyncResults.score`.
 
     Blocks, in the thread that an interrupt and a warning reach.
     """
     scored = score_outputs(
-        outputs_of(run),
+        outputs_of(run, rows_of(run)),
         fn,
         fetch=fetch,
         history=run.components.store,
         owner=run.components.account_history.owner,
         executor=executor,
         version=version,
+        loop=loop,
     )
-    for name in scored.columns.drop(["job_id", "problem"]):
-        found = scored[scored[name].notna()]
-        values: Values = dict(zip(found["job_id"], found[name], strict=True))
-        taken = name in RESERVED or name in run.plan.axes
-        run.scores[f"score_{name}" if taken else str(name)] = values
+    io_thread().post(_announce, run)
     return scored
+
+
+async def _announce(run: Run) -> None:
+    run.changed()
 
 
 async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
@@ -121,7 +125,7 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
 
 
 async def fixed(
-    plan: BasePlan,
+    plan: PlanFacts,
     job_id: str,
     *,
     region: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
@@ -18,31 +18,50 @@ from mediakit.catalog import Function
 from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget, budget_of
 from mediakit.client.preparing import full_names
-from mediakit.errors import InputError, MediakitError
-from mediakit.estimates import Estimate, EstimateKind
+from mediakit.errors import ConflictError, InputError, MediakitError
+from mediakit.estimates import (
+    Estimate,
+    EstimateKind,
+    Price,
+    price_limit,
+    refuse_dearer,
+)
 from mediakit.forks import cached_property
 from mediakit.history import Entry, History
 from mediakit.history.frames import text_array
 from mediakit.history.sweeps import Sweep, SweepCell, save_sweep
 from mediakit.money import MicroUSD, format_usd
 from mediakit.rules import all_of
-from mediakit.safe_text import shown
+from mediakit.sweep.axis_columns import column_of, label_of
 from mediakit.sweep.cells import (
     Cell,
     CellState,
     PlanT,
     cells_of,
     draws_of,
+    have_other_files,
     state_of,
+    total_of,
 )
-from mediakit.sweep.grid import Grid, Point, grid_of, sweep_code
+from mediakit.sweep.grid import Grid, grid_of, sweep_code, undeclared_note
+from mediakit.sweep.power import Power, fewest_text, power_of
+from mediakit.sweep.promotion import promoted
 from mediakit.sweep.results import AsyncResults
+from mediakit.sweep.run_budget import shared_budget
+from mediakit.sweep.sending_order import in_sending_order, unit_of, units_lines
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
+    from mediakit.widgets.sweeps import PlanView
 
 INDEX_NAME = "cell"
 DRAFT = "draft"
+MOST_REASONS = 8
+OTHER_FILES = (
+    "A file was changed since its result was made, so it would be made again of "
+    "another one. Nothing was sent. client.sweep_results({!r}) has promotion() and "
+    "promote() of the files that were sent."
+)
 MOST_IN_FLIGHT = 1_000
 BALANCE_RETRY_FOR_S = 1.0
 """A plan without the balance is better than a late plan."""
@@ -50,17 +69,32 @@ BALANCE_RETRY_FOR_S = 1.0
 Mask = npt.NDArray[np.bool_]
 
 
-class BasePlan:
+@dataclass(frozen=True)
+class AffordablePart:
+    """What an amount pays for of the new cells of a plan."""
+
+    count: int
+    price: Estimate
+    most_micro_usd: int | None  # None has no upper end
+    is_sure: bool
+
+
+class PlanFacts:
     """The cells of a sweep, checked, priced and compared with the history.
 
     Nothing is sent or charged before `run`.
     """
 
-    async_results_type: type[AsyncResults] = AsyncResults
     code: str = ""
     """The call that recreates it."""
+    note: str = ""
+    """A remark on the choice of cells, such as tied results; usually empty."""
+    first_price: str = ""
+    """What its first run sent, and for how much, in words; empty before."""
     is_past = False
     """Whether it is what the history has of a sweep; then no new cell can be sent."""
+    view: PlanView | None = None
+    """What shows it, and follows its runs."""
 
     def __init__(
         self,
@@ -117,6 +151,20 @@ class BasePlan:
         return np.array([state is wanted for state in self.states])
 
     @cached_property
+    def unit(self) -> str | None:
+        """Return the axis whose values are sent one after the other; None if none is.
+
+        All cells of one value, such as a shot, are sent before the next, so that a
+        budget for a part of the sweep buys the same shots of each version.
+        """
+        return unit_of(self.grid.axes, self.grid.slots)
+
+    @cached_property
+    def sending_order(self) -> list[int]:
+        """Return the numbers of the cells, in the order in which they are sent."""
+        return in_sending_order(self.cells, self.unit, self.grid.shuffle)
+
+    @cached_property
     def id(self) -> str:
         """Return the id of this sweep: equal plans have the same id in any kernel.
 
@@ -137,26 +185,91 @@ class BasePlan:
         `low` and `high` are integers of micro-USD. `high` is None if a cell has no
         known price.
         """
-        return _total(self._new_estimates())
+        return total_of(self._new_estimates())
+
+    def power(
+        self,
+        difference: float = 0.5,
+        *,
+        axis: str | None = None,
+        value: str = "rating",
+        deviation: float = 1.0,
+        budget: AnyBudget | None = None,
+    ) -> Power:
+        """Return how likely `results.compare` finds a difference, before the run.
+
+        Args:
+            difference: The true difference between two values of the axis.
+            axis: The axis that will be compared; by default, the first one that is not
+                sent one value after the other, such as the prompt.
+            value: What will be compared: "rating", in whole stars, or a score.
+            deviation: How much the difference varies from pair to pair. 1 is usual of
+                stars; `results.compare(...).frame` has it of an earlier sweep.
+            budget: Count only the pairs that a run with this budget completes.
+
+        Returns:
+            How likely this plan is enough, how many pairs are, and for how much.
+
+        Raises:
+            InputError: No such axis can be compared, or an argument is not acceptable.
+        """
+        return power_of(
+            self,
+            difference,
+            axis=axis,
+            value=value,
+            deviation=deviation,
+            budget=budget,
+        )
 
     def estimates_by_kind(self) -> dict[EstimateKind, Estimate]:
         """Return the total price of the new cells, by kind of estimate."""
         new = list(self._new_estimates())
         kinds = {estimate.kind for estimate in new}
         return {
-            kind: _total(each for each in new if each.kind is kind)
+            kind: total_of(each for each in new if each.kind is kind)
             for kind in EstimateKind
             if kind in kinds
         }
 
     def _new_estimates(self) -> Iterator[Estimate]:
-        for cell, state in zip(self.cells, self.states, strict=True):
-            if state is CellState.NEW:
-                yield cell.estimate
+        """Yield the prices of the new cells, in the order in which they are sent."""
+        states = self.states
+        for number in self.sending_order:
+            if states[number] is CellState.NEW:
+                yield self.cells[number].estimate
+
+    def _within(self, limit_micro_usd: int) -> AffordablePart:
+        """Return what an amount pays for of the new cells."""
+        sent, left, new = [], limit_micro_usd, list(self._new_estimates())
+        for estimate in new:
+            hold = estimate.hold_micro_usd
+            if hold is not None and hold <= left:  # a cheaper one may still fit
+                left -= hold
+                sent.append(estimate)
+        # Of cells of several prices, which ones are sent depends on what is released
+        # meanwhile.
+        is_sure = len(sent) == len(new) or (
+            all(each.kind is EstimateKind.EXACT for each in new)
+            and len({each.high for each in new}) == 1
+        )
+        price = total_of(sent)
+        most = price.high if is_sure else MicroUSD(limit_micro_usd)
+        return AffordablePart(len(sent), price, most, is_sure=is_sure)
 
     async def _refresh(self) -> None:
         self.draws = await draws_of(self.client, self.function, self.cells)
         self.spendable_micro_usd = await _spendable(self.client)
+
+    async def _again(self) -> Self:
+        """Return the plan as it is now: files and clips at URLs may have changed."""
+        if not self.function.may_name_media:
+            await self._refresh()
+            return self
+        made, grid = self._made_as, self.grid
+        again = await planned(self.client, self.function, grid, made, is_sent=True)
+        again.code, again.note = self.code, self.note
+        return again
 
     # -- running it ---------------------------------------------------------------
 
@@ -166,14 +279,21 @@ class BasePlan:
         return DRAFT in self.function.fields and DRAFT not in self.cells[0].fields
 
     async def _begin(
-        self, budget: AnyBudget | None = None, in_flight: int | None = None
+        self,
+        budget: AnyBudget | None = None,
+        in_flight: int | None = None,
+        max_price: Price | None = None,
     ) -> AsyncResults:
-        limit_micro_usd, shared = await self._admitted(budget, in_flight)
-        made = self.async_results_type
-        return made(self, self.client, limit_micro_usd, in_flight, shared=shared)
+        limit_micro_usd, shared = await self._admitted(budget, in_flight, max_price)
+        return AsyncResults(
+            self, self.client, limit_micro_usd, in_flight, shared=shared
+        )
 
     async def _admitted(
-        self, budget: AnyBudget | None, in_flight: object
+        self,
+        budget: AnyBudget | None,
+        in_flight: object,
+        max_price: Price | None,
     ) -> tuple[int | None, Budget | None]:
         """Check the arguments of a run, and record the sweep in the history.
 
@@ -181,10 +301,14 @@ class BasePlan:
         """
         _check_in_flight(in_flight)
         components = self.client.components
-        shared = _shared_budget(components.admission.budget, budget)
+        shared = shared_budget(components.admission.budget, budget)
         limit = budget_of("sweep", budget if shared is None else shared)
         limit_micro_usd = None if limit is None else limit.limit_micro_usd
         self.draws = await draws_of(self.client, self.function, self.cells)
+        refuse_dearer(self.estimate(), price_limit(max_price))
+        if new := self.counts[CellState.NEW]:
+            price = f"First run: {_cells(new)} for {self.estimate().text}"
+            self.first_price = self.first_price or price
         if limit_micro_usd is not None:
             await self._check_budget(limit_micro_usd)
         prompt = self.grid.fixed.get("prompt")
@@ -206,7 +330,8 @@ class BasePlan:
         for cell, draw in zip(self.cells, self.draws, strict=True):
             key = cell.key if draw is None else draw.asked_key
             if key is not None and cell.problem is None:
-                point = {name: label_of(value) for name, value in cell.axes.items()}
+                its = {**cell.axes, **cell.labels}
+                point = {name: label_of(value) for name, value in its.items()}
                 yield SweepCell(key, cell.sent_take, {**point, "take": cell.take})
 
     async def _check_budget(self, limit_micro_usd: int) -> None:
@@ -248,53 +373,46 @@ class BasePlan:
         points = [replace(p, fields={**p.fields, **fields}) for p in self.grid.points]
         fixed = {**self.grid.fixed, **fields}
         grid = replace(self.grid, points=points, fixed=fixed)
-        return await planned(self.client, self.function, grid, self._made_as)
+        plan = await planned(self.client, self.function, grid, self._made_as)
+        plan.note = self.note
+        return plan
 
     async def _best(
-        self, frame: pd.DataFrame, k: object, by: str, changes: Mapping[str, object]
+        self,
+        frame: pd.DataFrame,
+        k: object,
+        by: str,
+        changes: Mapping[str, object],
+        **choice: Any,
     ) -> Self:
         """Plan the best results of a frame again, with other values of fields."""
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise InputError("k", got=k, accepted="a number of results, such as 3")
-        if by not in frame or not pd.api.types.is_numeric_dtype(frame[by].dtype):
-            raise InputError("by", got=by, accepted="a column of numbers")
         changes = full_names(self.function, changes)
-        made = frame[(frame.index < len(self)) & frame["status"].eq("completed")]
-        judged = made[made["keep"] | made[by].notna()]
-        order = judged.sort_values(["keep", by], ascending=False, kind="stable").index
-        axes = [name for name in self.axes if name not in changes]
-        points: list[Point] = []
-        for cell in (self.cells[number] for number in order):
-            fields = {**cell.fields, **changes}
-            if DRAFT not in changes:
-                fields.pop(DRAFT, None)
-            if len(points) < k and all(fields != point.fields for point in points):
-                points.append(Point({name: cell.axes[name] for name in axes}, fields))
-        if not points:
-            accepted = "a column with values, or results that are kept"
-            raise InputError("by", got=by, accepted=accepted)
-        values = {name: tuple(point.axes[name] for point in points) for name in axes}
-        grid = Grid(values, changes, frozenset(), points, takes=1)
+        grid, note, numbers = promoted(self, frame, k, by, changes, **choice)
+        made_of = [self.cells[number] for number in numbers]
+        names_files = not self.is_past and self.function.may_name_media
+        if names_files and await have_other_files(self.client, self.function, made_of):
+            raise ConflictError(OTHER_FILES.format(self.id))
         plan = await planned(self.client, self.function, grid, self._made_as)
-        rows = [dict(point.fields) for point in points]
+        rows = [dict(point.fields) for point in grid.points]
         plan.code = sweep_code(self.function.path, {"rows": rows})
+        plan.note = note
         return plan
 
     @property
     def _made_as(self) -> Callable[..., Self]:
         return type(self)
 
-    # -- as a frame and as text ---------------------------------------------------
+    # -- as a frame, as text and on a page ----------------------------------------
 
     def frame(self) -> pd.DataFrame:
-        """Return the plan as a frame, one row per cell, in the order of sending.
+        """Return the plan as a frame, one row per cell, in the order of the axes.
 
         Returns:
             The axes (numbers as int64 or float64, true and false as bool, everything
-            else as category), `take` (int64), `valid` (bool), `problem` (str, <NA> for
-            none), `owned` (bool), `low_micro_usd` and `high_micro_usd` (Int64
-            micro-USD, <NA> is unknown), `estimate_kind` (category) and `state`
-            (category: new, owned, failed, lost, invalid).
+            else as category), `take` (int64), the labels (as the axes), `valid` (bool),
+            `problem` (str, <NA> for none), `owned` (bool), `low_micro_usd` and
+            `high_micro_usd` (Int64 micro-USD, <NA> is unknown), `estimate_kind`
+            (category) and `state` (category: new, owned, failed, lost, invalid).
         """
         found = self.axes_frame().copy()
         found["valid"] = self.valid
@@ -309,14 +427,18 @@ class BasePlan:
         return found
 
     def axes_frame(self) -> pd.DataFrame:
-        """Return the axes and `take` alone, as they are in `frame`."""
+        """Return the axes, `take` and the labels alone, as they are in `frame`."""
         if self._axes is None:
             columns: dict[str, Any] = {
-                name: _column([cell.axes[name] for cell in self.cells])
+                name: column_of([cell.axes[name] for cell in self.cells])
                 for name in self.axes
             }
             takes = [cell.take for cell in self.cells]
             columns["take"] = np.array(takes, dtype="int64")
+            for name in self.cells[0].labels:
+                columns[name] = column_of(
+                    [cell.labels.get(name) for cell in self.cells]
+                )
             self._axes = pd.DataFrame(columns).rename_axis(INDEX_NAME)
         return self._axes
 
@@ -339,6 +461,30 @@ class BasePlan:
         problems = (cell.problem for cell in self.cells)
         return Counter(each for each in problems if each is not None).most_common()
 
+    def remarks(self) -> list[str]:
+        """Return what to know before the run: the order of sending, and the note."""
+        new = [c for c, s in zip(self.cells, self.states, strict=True) if s == "new"]
+        lines = units_lines(new, self.unit)
+        if lines:
+            lines.append(fewest_text(self))
+        return [line for line in (self.first_price, *lines, self.note) if line]
+
+    @property
+    def widget(self) -> Any:
+        """Return the live plan as an ipywidgets widget, for layouts of your own."""
+        from mediakit.widgets.sweeps import PlanView
+
+        if self.view is None or self.view.is_closed:
+            self.view = PlanView(self)
+            self.view.keep()
+        return self.view.widget
+
+    def _ipython_display_(self) -> None:
+        from mediakit.widgets.sweeps import PlanView
+
+        self.view = PlanView(self)
+        self.view.display()
+
     def __repr__(self) -> str:
         counts = self.counts
         takes = f", {self.takes} takes each" if self.takes > 1 else ""
@@ -348,8 +494,12 @@ class BasePlan:
             f"{counts[CellState.OWNED]:,} owned, {counts[CellState.NEW]:,} new: "
             f"{' + '.join(prices) or '$0.00'}",
             *(f"{counts[s]:,} {words}" for s, words in _ASIDE.items() if counts[s]),
-            *(f"  {_cells(count)}: {reason}" for reason, count in self.reasons()),
+            *(f"  {_cells(n)}: {why}" for why, n in self.reasons()[:MOST_REASONS]),
         ]
+        more = len(self.reasons()) - MOST_REASONS
+        if more > 0:
+            lines.append(f"  and {more:,} more reasons")
+        lines += self.remarks()
         after = self.after_micro_usd
         if after is not None:
             now = format_usd(self.spendable_micro_usd or 0)
@@ -370,69 +520,13 @@ _KINDS = {
 }
 
 
-def _total(estimates: Iterable[Estimate]) -> Estimate:
-    """Sum estimates; the least firm determines the kind. Of none, it is exactly 0."""
-    found = list(estimates)
-    if not found:
-        return Estimate(MicroUSD(0), MicroUSD(0), EstimateKind.EXACT)
-    lows = [each.low for each in found if each.low is not None]
-    highs = [each.high for each in found if each.high is not None]
-    kinds = list(EstimateKind)
-    unpriced = len(found) - len(lows)
-    has, is_not = ("cell has", "is") if unpriced == 1 else ("cells have", "are")
-    note = f"{unpriced:,} {has} no known price and {is_not} not included."
-    return Estimate(
-        MicroUSD(sum(lows)) if lows else None,
-        MicroUSD(sum(highs)) if len(highs) == len(found) else None,
-        max((each.kind for each in found), key=kinds.index),
-        notes=(note,) if unpriced else (),
-    )
-
-
 def _cells(count: int) -> str:
     return f"{count:,} cell{'' if count == 1 else 's'}"
-
-
-def _column(values: Sequence[object]) -> Any:
-    kinds = {type(value) for value in values}
-    if kinds == {bool} or kinds <= {int, float}:
-        return np.array(values)
-    labels = [label_of(value) for value in values]
-    return pd.Categorical(labels, categories=pd.Index(list(dict.fromkeys(labels))))
 
 
 def _category(values: Sequence[str], levels: Iterable[str]) -> Any:
     of_type = pd.CategoricalDtype([str(level) for level in levels])
     return pd.Categorical(list(values), dtype=of_type)
-
-
-def label_of(value: object) -> object:
-    """Return the label of a value in a frame: the value itself if possible."""
-    if isinstance(value, str | int | float | bool):
-        return value
-    job_id = getattr(value, "id", None)
-    return job_id if isinstance(job_id, str) else str(value)
-
-
-def _shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None:
-    """Return the named budget that a run counts against; None for a plain amount.
-
-    A request counts against one budget. A client with its own budget would spend
-    without counting it there, so it runs sweeps only under that budget.
-    """
-    if not isinstance(amount, Budget):
-        return None
-    if own is None:
-        return amount
-    if (own.name, own.period) != (amount.name, amount.period):
-        raise InputError(
-            "budget",
-            got=f"the budget {shown(amount.name)}",
-            accepted='an amount such as "$5", because this client has a budget of its '
-            "own and a request counts against one budget only. Use a client without a "
-            "budget to run sweeps under another one",
-        )
-    return min(own, amount, key=lambda budget: budget.limit_micro_usd)
 
 
 def _check_in_flight(in_flight: object) -> None:
@@ -445,26 +539,34 @@ def _check_in_flight(in_flight: object) -> None:
         raise InputError("in_flight", got=in_flight, accepted=accepted)
 
 
-class AsyncPlan(BasePlan):
+class AsyncPlan(PlanFacts):
     """A plan whose run is awaited; `AsyncClient.sweep` makes it."""
 
     async def run(
-        self, budget: AnyBudget | None = None, in_flight: int | None = None
+        self,
+        budget: AnyBudget | None = None,
+        in_flight: int | None = None,
+        *,
+        max_price: Price | None = None,
     ) -> AsyncResults:
         """Start to send the new cells; returns live results at once.
 
-        The run continues while the kernel is idle or busy. If the kernel is killed,
-        run the same cell again to continue; nothing is paid twice.
+        A cell that has become dearer than in this plan is not sent, and says so. The
+        run continues while the kernel is idle or busy. If the kernel is killed, run
+        the same cell again to continue; nothing is paid twice.
 
         Args:
             budget: The limit for this sweep over all its runs, such as "$5". A
                 `mk.Budget` is shared with all others that use it. None for no limit.
             in_flight: The maximum number of cells in flight; 16 by default.
+            max_price: The price of all new cells that you have seen, as an amount or
+                an estimate; nothing is sent if it is higher. None for any.
 
         Raises:
             InputError: No new cell fits the budget; nothing was sent.
+            PriceError: The new cells cost more than `max_price`; nothing was sent.
         """
-        return await self._begin(budget, in_flight)
+        return await self._begin(budget, in_flight, max_price)
 
     async def drafts(self) -> Self:
         """Return the same plan as drafts, for a fraction of the price (spec 4.4).
@@ -490,24 +592,40 @@ async def plan_of(
     rows: object = None,
     sample: object = None,
     takes: object = 1,
+    labels: object = None,
+    shuffle: object = None,
     **given: object,
 ) -> PlanT:
     """Check and price a sweep, and compare it with the history; nothing is sent."""
     found = client.catalog.function(function)
-    read = partial(grid_of, zipped=zip, rows=rows, sample=sample, takes=takes)
+    read = partial(
+        grid_of,
+        zipped=zip,
+        rows=rows,
+        sample=sample,
+        takes=takes,
+        labels=labels,
+        shuffle=shuffle,
+    )
     grid = await to_thread.run_sync(read, found, given)
     plan = await planned(client, found, grid, make)
-    arguments = {"zip": zip, "rows": rows, "sample": sample}
-    arguments["takes"] = None if takes == 1 else takes
+    arguments = {"zip": zip, "rows": rows, "labels": labels, "sample": sample}
+    arguments |= {"takes": None if takes == 1 else takes, "shuffle": shuffle}
+    plan.note = undeclared_note(found, grid, rows)
     plan.code = sweep_code(function, {**given, **arguments})
     return plan
 
 
 async def planned(
-    client: AsyncClient, function: Function, grid: Grid, make: Callable[..., PlanT]
+    client: AsyncClient,
+    function: Function,
+    grid: Grid,
+    make: Callable[..., PlanT],
+    *,
+    is_sent: bool = False,
 ) -> PlanT:
     """Make a plan of a grid: check it, price it and compare it with the history."""
-    cells = await cells_of(client, function, grid)
+    cells = await cells_of(client, function, grid, is_sent=is_sent)
     return make(
         client,
         function,

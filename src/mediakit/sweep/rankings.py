@@ -18,6 +18,7 @@ from mediakit.errors import InputError
 from mediakit.money import divide_half_up
 
 CHARGE = "charge_micro_usd"
+NAME_LENGTH = 40
 LINE_WIDTH = 88  # Jupyter breaks longer lines inside words
 NORMAL_90, NORMAL_95 = 1.644854, 1.96
 
@@ -25,6 +26,9 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Wholes = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 By = str | Sequence[str] | None
+
+NUMBERS = ("boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty")
+"""What pandas infers of objects that are numbers; boolean of true and false alone."""
 
 
 # -- cells and their repairs ----------------------------------------------------------
@@ -38,20 +42,38 @@ def axes_of(frame: pd.DataFrame) -> list[str]:
     return names[: names.index("take")]
 
 
-def columns_of(frame: pd.DataFrame, by: By) -> list[str]:
+def columns_of(frame: pd.DataFrame, by: By, field: str = "by") -> list[str]:
     """Return the columns that are named; none for None."""
     names = [] if by is None else [by] if isinstance(by, str) else list(by)
     for name in names:
         if name not in frame:
             accepted = f"one of {', '.join(map(str, frame.columns))}"
-            raise InputError("by", got=name, accepted=accepted)
+            raise InputError(field, got=name, accepted=accepted)
     return names
 
 
-def check_numbers(frame: pd.DataFrame, name: str, field: str) -> None:
-    """Raise an error if a frame has no such column of numbers."""
-    if name not in frame or not pd.api.types.is_numeric_dtype(frame[name].dtype):
+def numbers_of(frame: pd.DataFrame, name: str, field: str) -> "pd.Series[float]":
+    """Return a column of numbers as floats, whatever its dtype; NaN is unknown.
+
+    True and false are 1 and 0. Categories, decimals and a column that several frames
+    made an object of are numbers, too; texts are not.
+    """
+    column = frame[name] if name in frame else pd.Series("", frame.index)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype("object")
+    if column.dtype == "object":
+        if pd.api.types.infer_dtype(column, skipna=True) not in NUMBERS:
+            raise InputError(field, got=name, accepted="a column of numbers")
+        column = column.map(float, na_action="ignore")
+    elif not pd.api.types.is_numeric_dtype(column.dtype):
         raise InputError(field, got=name, accepted="a column of numbers")
+    return column.astype("Float64").astype("float64")
+
+
+def short_name(value: object) -> str:
+    """Return a value as a name in a sentence, in one line and not too long."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= NAME_LENGTH else f"{text[: NAME_LENGTH - 1]}…"
 
 
 def jobs_once(frame: pd.DataFrame) -> pd.DataFrame:
@@ -440,10 +462,13 @@ class Agreement:
 
 def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreement:
     """Compare the scores of a judge with the ratings of people."""
-    check_numbers(frame, score, "score")
-    check_numbers(frame, rating, "rating")
-    both = jobs_once(frame).dropna(subset=[score, rating])
-    values = both[[score, rating]].astype("float64")
+    jobs = jobs_once(frame)
+    numbers = {
+        score: numbers_of(jobs, score, "score"),
+        rating: numbers_of(jobs, rating, "rating"),
+    }
+    values = pd.DataFrame(numbers).dropna()
+    both = jobs.loc[values.index]
     ranks = values.rank(pct=True)
     distance = (ranks[score] - ranks[rating]).abs()
     reasons = ["reason"] if "reason" in both else []
@@ -473,8 +498,11 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
 
 def _correlation_interval(rho: float, pairs: int) -> tuple[float, float]:
     """Return the 95% interval of a rank correlation, after Bonett and Wright."""
-    if abs(rho) >= 1:
-        return rho, rho
+    if abs(rho) > 1 - SMALLEST_STEP:
+        # As if two neighbours were exchanged: equal ranks do not make it certain.
+        nearest = 1 - 12 / (pairs * (pairs**2 - 1))
+        low, _ = _correlation_interval(nearest, pairs)
+        return (low, 1.0) if rho > 0 else (-1.0, -low)
     margin = NORMAL_95 * math.sqrt((1 + rho**2 / 2) / (pairs - 3))
     middle = math.atanh(rho)
     return math.tanh(middle - margin), math.tanh(middle + margin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -20,15 +20,19 @@ MICRO_USD = "_micro_usd"
 CSS = SAVED_PAGE_CSS + Path(__file__).with_suffix(".css").read_text("utf-8")
 
 Row = Mapping[str, Any]
-"""A row of the results, with the `file` and the `poster` of its output."""
+"""A row of the results, with its output's `file`, `poster`, `scores` and `fields`."""
 
 
 def report_html(
-    title: str, rows: Sequence[Row], numbers: Mapping[str, object], code: str
+    title: str,
+    rows: Sequence[Row],
+    numbers: Mapping[str, object],
+    evidence: Iterable[str],
+    code: str,
 ) -> str:
     """Write the report of rows in the order of the plan; None is unknown."""
     made = [row for row in rows if row["file"] is not None]
-    prompts = {row["prompt"] for row in made}
+    prompts = {_sent_prompt(row) for row in made}
     shared = prompts.pop() if len(prompts) == 1 else None
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -37,6 +41,7 @@ def report_html(
         f"<h1>{html_text(title)}</h1>",
         f'<p class="mk-quiet">{html_text(shared)}</p>' if shared else "",
         _numbers_html(numbers),
+        *evidence,
         _kept_switch_html(made),
         *_sections_html(made, shared),
         _without_file_html([row for row in rows if row["file"] is None]),
@@ -96,7 +101,7 @@ def _grid_html(rows: Sequence[Row], shared: str | None, skip: int) -> str:
 
 
 def _tile(row: Row, shared: str | None, skip: int) -> Markup:
-    prompt, charge_micro_usd = row["prompt"], row["charge_micro_usd"]
+    prompt, charge_micro_usd = _sent_prompt(row), row["charge_micro_usd"]
     fact = Markup('<span class="mk-quiet">{}</span> {}').format
     facts: list[str] = [
         fact(html_text(axis), html_text(value)) for axis, value in row["values"][skip:]
@@ -110,8 +115,10 @@ def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     medium, name = row["media_type"], prompt or row["job_id"] or ""
     src, poster = quote(row["file"]), quote(row["poster"] or "")
     lines = [
-        NO_HTML if prompt in said else html_text(prompt),
+        NO_HTML if prompt in said else html_text(prompt or ""),
+        html_text(row["scores"]),
         Markup("<i>{}</i>").format(html_text(row["note"])) if row["note"] else "",
+        _fields_html(row["fields"]),
         Markup('<small><a href="{}">{}</a></small>').format(
             src, html_text(row["file"])
         ),
@@ -119,6 +126,21 @@ def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     shown = medium_html(src, medium, name, poster=poster, box=NO_HTML)
     wrapped = map(Markup("<span>{}</span>").format, filter(None, facts))
     return tile_html(shown, row["rating"], wrapped, lines, keep=bool(row["keep"]))
+
+
+def _sent_prompt(row: Row) -> str | None:
+    """Return the prompt that was sent: an axis may have only its name."""
+    prompt: str | None = row["fields"].get("prompt") or row["prompt"]
+    return prompt
+
+
+def _fields_html(fields: Mapping[str, str]) -> Markup:
+    if not fields:
+        return NO_HTML
+    pair = Markup("<dt>{}</dt><dd>{}</dd>").format
+    pairs = (pair(html_text(n), html_text(text)) for n, text in fields.items())
+    details = Markup("<details><summary>All fields</summary><dl>{}</dl></details>")
+    return details.format(NO_HTML.join(pairs))
 
 
 def _without_file_html(rows: Sequence[Row]) -> str:

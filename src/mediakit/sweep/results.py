@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from mediakit.client import AsyncJob
-from mediakit.client.async_job import check_timeout
+from mediakit.client.async_job import read_timeout
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.budgets import AnyBudget, Budget
 from mediakit.client.io_thread import io_thread, networked
@@ -20,7 +20,15 @@ from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import ratings
 from mediakit.sweep.comparison import Comparison, compare, compare_sweeps
 from mediakit.sweep.export import Exported, export
-from mediakit.sweep.outcomes import Progress, frame_of, preferences_of, rows_of
+from mediakit.sweep.outcomes import (
+    Progress,
+    frame_of,
+    number_scores,
+    preferences_of,
+    rows_of,
+    score_texts,
+    scores_frame,
+)
 from mediakit.sweep.outputs import (
     OutputFiles,
     entry_of,
@@ -37,13 +45,17 @@ from mediakit.sweep.rankings import (
     pareto,
 )
 from mediakit.sweep.run import IN_FLIGHT, Run
+from mediakit.sweep.scorer_identity import is_asynchronous
 from mediakit.sweep.scoring import Scorer
+from mediakit.table_columns import present
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mediakit.async_client import AsyncClient
-    from mediakit.sweep.plan import BasePlan
+    from mediakit.sweep.plan import PlanFacts
+    from mediakit.widgets.gallery import Gallery
+    from mediakit.widgets.sweeps.wall import SweepWall
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,7 +84,7 @@ class AsyncResults(ProcessBound):
 
     def __init__(
         self,
-        plan: BasePlan,
+        plan: PlanFacts,
         core: AsyncClient,
         budget_micro_usd: int | None = None,
         in_flight: int | None = None,
@@ -85,6 +97,10 @@ class AsyncResults(ProcessBound):
         self.files = OutputFiles(core)
         at_once = IN_FLIGHT if in_flight is None else in_flight
         self.run = Run(plan, core.components, budget_micro_usd, at_once, shared)
+        self._wall: Gallery | None = None  # the one for layouts of the user's own
+        self._walls: list[SweepWall] = []
+        if plan.view is not None:
+            plan.view.follow(self)
         io_thread().post(self.run.start)
 
     def __len__(self) -> int:
@@ -131,14 +147,16 @@ class AsyncResults(ProcessBound):
         Raises:
             WaitTimeoutError: The timeout was reached, or the client was closed.
         """
-        check_timeout(timeout_s)
+        timeout_s = read_timeout(timeout_s)
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         with anyio.move_on_after(timeout_s):
             await self.run.done.wait()
         if not self.run.done.is_set() or self.run.is_closed:
-            progress = self.run.progress(await self.run.use())
+            progress = self.run.progress(await self.run.budget.use())
             raise self._left(loop.time() - began_s, progress)
+        if self._walls:
+            await to_thread.run_sync(self._complete_walls)
         return self
 
     def _left(self, waited_s: float, progress: Progress) -> WaitTimeoutError:
@@ -180,10 +198,16 @@ class AsyncResults(ProcessBound):
 
         Returns:
             The axes, `take`, `status` (category), `charge_micro_usd` (Int64, <NA> is
-            unknown), `charge_usd` and `runtime_s` (float64), `rating` (Int8), `keep`
+            unknown), `charge_usd` and `runtime_s` (float64), `rating` (Int64), `keep`
             (boolean), `job_id`, `problem`, `output_url` (str), `media_type` (category),
             `prompt`, `parent_job_id`, `tags` (separated by commas), `note`, `rater` and
             `sweep` (str).
+
+            Then the scores of its outputs that the history has, whoever ran the scorer:
+            a column for each name (float64 or str), of the scorer and version that
+            scored last; `reason` (str), with the names before it where several judges
+            gave one; and `judge_cost_micro_usd` (Int64), what all judges of the output
+            charged, <NA> if that is unknown. `scores()` says who scored, and when.
         """
         return await to_thread.run_sync(frame_of, self.run)
 
@@ -210,6 +234,56 @@ class AsyncResults(ProcessBound):
         rows = await to_thread.run_sync(rows_of, self.run)
         kept = [r.outcome.job_id for r in rows if r.judgement and r.judgement.keep]
         return [await job_of(self.client, str(job_id)) for job_id in kept]
+
+    @property
+    def widget(self) -> Any:
+        """Return the live wall as an ipywidgets widget, for layouts of your own."""
+        if self._wall is None or self._wall.is_closed:
+            self._wall = self.gallery()
+            self._wall.keep()
+        return self._wall.view
+
+    def _ipython_display_(self) -> None:
+        self.gallery()._ipython_display_()
+
+    def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:
+        """Return the wall of all cells, to be shown in the cell.
+
+        It follows the run. Results are rated, kept and compared in it, and what is
+        written of them is kept in the history.
+
+        Args:
+            rows: The axis down the side, or "take" or "prompt".
+            cols: The axis along the top. When both are omitted, they are the first
+                two axes; the values of a single axis flow in a grid.
+
+        Raises:
+            InputError: There is no such axis.
+        """
+        from mediakit.widgets.sweeps import wall_of
+
+        wall = wall_of(self, rows, cols)
+        self._walls = [each for each in self._walls if not each.gallery.is_closed]
+        self._walls.append(wall)
+        return wall.gallery
+
+    def _complete_walls(self) -> None:
+        """Complete the walls of earlier cells, before the kernel may end."""
+        for wall in self._walls:
+            wall.complete()
+
+    async def scores(self) -> pd.DataFrame:
+        """Return all scores of the outputs, those of earlier versions included.
+
+        Returns:
+            One row per output, scorer and value, the last used one last: `job_id`,
+            `scorer` (its module and name), `version` (with the hash of its source;
+            empty if it is unknown) and `name` (str), `value` (float64, NaN for a text),
+            `text` (str, missing for a number), `reason` (str), `cost_micro_usd` (Int64,
+            what the judge charged for the whole answer; <NA> if it is unknown, or if an
+            answer was reused) and `scored_at` (UTC).
+        """
+        return await to_thread.run_sync(scores_frame, self.run)
 
     # -- comparisons and costs ----------------------------------------------------
 
@@ -309,45 +383,69 @@ class AsyncResults(ProcessBound):
         )
 
     async def promotion(
-        self, /, k: int, *, by: str = "rating", **changes: object
-    ) -> BasePlan:
+        self,
+        /,
+        k: int | None = None,
+        *,
+        by: str = "rating",
+        best: str | None = None,
+        where: Mapping[str, object] | None = None,
+        ascending: bool = False,
+        **changes: object,
+    ) -> PlanFacts:
         """Plan the best results again with other values, priced before it is sent.
 
-        Kept results are the best, then those with the highest ratings. Fields that are
-        not given, the seed included, are those of each result; of a draft, the final.
-        The same request counts once.
+        Kept results are the best, then those with the highest ratings; of equal ones,
+        those whose version has the higher mean. `plan.note` names a tie. Fields that
+        are not given, the seed included, are those of each result; of a draft, the
+        final. The same request counts once.
 
         Args:
-            k: How many results.
+            k: How many results; with `best`, all of them by default.
             by: The column that says how good a result is: "rating", or a score.
+            best: An axis, such as "prompt": only results of the value with the best
+                mean, such as of the best version. `plan.note` names it.
+            where: Only results with these values of columns, such as
+                `{"prompt": "v1"}`; a list for any of several.
+            ascending: Whether a lower value is better, such as of a flicker.
             changes: The fields to change, such as `resolution="1080p"`.
 
         Raises:
             InputError: Nothing is kept or rated, or an argument is not acceptable.
         """
-        return await self.plan._best(await self.frame(), k, by, changes)
+        choice = {"best": best, "where": where, "ascending": ascending}
+        return await self.plan._best(await self.frame(), k, by, changes, **choice)
 
     async def promote(
         self,
         /,
-        k: int,
+        k: int | None = None,
         *,
         by: str = "rating",
+        best: str | None = None,
+        where: Mapping[str, object] | None = None,
+        ascending: bool = False,
         budget: AnyBudget | None = None,
         **changes: object,
     ) -> AsyncResults:
         """Make the best results again with other values, within a budget.
 
         Args:
-            k: How many results.
+            k: How many results; with `best`, all of them by default.
             by: The column that says how good a result is: "rating", or a score.
+            best: An axis, such as "prompt": only results of the value with the best
+                mean, such as of the best version. `plan.note` names it.
+            where: Only results with these values of columns, such as
+                `{"prompt": "v1"}`; a list for any of several.
+            ascending: Whether a lower value is better, such as of a flicker.
             budget: As for `plan.run`.
             changes: As for `promotion`, whose plan this runs.
 
         Raises:
             InputError: As for `promotion`; or no result fits the budget.
         """
-        plan = await self.promotion(k, by=by, **changes)
+        more: Any = {**changes, "best": best, "where": where, "ascending": ascending}
+        plan = await self.promotion(k, by=by, **more)
         return await plan._begin(budget)
 
     async def score(
@@ -359,35 +457,42 @@ class AsyncResults(ProcessBound):
     ) -> pd.DataFrame:
         """Score all outputs with a function; `frame()` includes the scores.
 
-        Each score is stored by the output, the scorer and its version, and by the row
-        if the scorer takes it: calling it again scores only new outputs, and those
-        that failed. See `mediakit.sweep.scorers` for ready-made scorers and
-        `mediakit.sweep.judges` for judges that see the prompt.
+        Each score is kept in the history like a rating, and found again by the output,
+        the scorer and its version, and by the row if the scorer takes it: calling it
+        again scores only new outputs, and those that failed. See
+        `mediakit.sweep.scorers` for ready-made scorers and `mediakit.sweep.judges` for
+        judges that see the prompt.
 
         Args:
             fn: `fn(path)` or `fn(path, row)`: takes the path of a file, and a dict of
                 its cell: `prompt` and the other fields, the axes, `take` and `job_id`.
                 It returns a number, a text, or a dict of these by name; None is
-                unknown. A process pool must be able to import it.
+                unknown. In a dict, `reason` is the reason of all values, and
+                `cost_micro_usd` what the judge charged, a whole number. An
+                asynchronous function is awaited for 8 outputs at a time, on the loop
+                that awaits this, or in the background for a blocking call. A process
+                pool must be able to import it.
             executor: Where to run it, such as a `ThreadPoolExecutor`, a
                 `ProcessPoolExecutor` or the executor of a Dask client; this process by
-                default. Its workers must be able to read the files.
+                default. Its workers must be able to read the files. An asynchronous
+                function takes none.
             version: Stands for all that the scorer uses beside its source; by default
                 `fn.version`, or the plain data that the function uses. Scores of one
-                that uses other objects, or has attributes, are not stored without a
+                that uses other objects, or has attributes, are not reused without a
                 version, and a warning says so.
 
         Returns:
             One row per output: `job_id` (str), one column per value (float64 or str),
-            and `problem` (str): why the scorer failed, missing if it did not.
+            `reason` (str), `cost_micro_usd` (Int64): what the judge charged now, <NA>
+            if it is unknown or the score was reused; and `problem` (str): why the
+            scorer failed, missing if it did not.
 
         Raises:
             InputError: An argument is not acceptable; nothing was downloaded.
         """
-        fetch = self.files.fetch
-        return await to_thread.run_sync(
-            score_run, self.run, fetch, fn, executor, version
-        )
+        loop = asyncio.get_running_loop() if is_asynchronous(fn) else None
+        its = (self.run, self.files.fetch, fn, executor, version, loop)
+        return await to_thread.run_sync(score_run, *its)
 
     async def agreement(self, score: str, rating: str = "rating") -> Agreement:
         """Compare the scores of a judge with the ratings of people.
@@ -408,8 +513,11 @@ class AsyncResults(ProcessBound):
     async def export(self, where: str | Path) -> Exported:
         """Write the outputs, a manifest and an HTML report to a folder.
 
-        File names show the parameters. Exporting to the same folder again fetches
-        only missing files, and replaces the manifest and the report.
+        Both have the ratings, the scores with their reasons, and all fields that were
+        sent. The report begins with the verdict on each axis, the means as a heatmap
+        and the ranking of blind comparisons. File names show the parameters. Exporting
+        to the same folder again fetches only missing files, and replaces the manifest
+        and the report.
 
         Args:
             where: A folder, or a URL that fsspec supports.
@@ -423,10 +531,17 @@ class AsyncResults(ProcessBound):
         return await to_thread.run_sync(self._export, where)
 
     def _export(self, where: str | Path) -> Exported:
-        progress = self.progress
+        progress, frame = self.progress, frame_of(self.run)
         return export(
-            frame_of(self.run),
+            frame,
             where,
+            fields={
+                row.outcome.job_id: self.plan.cells[row.cell].fields
+                for row in rows_of(self.run)
+                if row.outcome.job_id is not None and not row.is_repair
+            },
+            values=["rating", *number_scores(frame)],
+            scores=score_texts(self.run, frame["job_id"].dropna()),
             ranking=bradley_terry(preferences_of(self.run)),
             fetch=self.files.fetch,
             plan_code=self.plan.code,
@@ -445,7 +560,7 @@ class AsyncResults(ProcessBound):
             rating: 1 to 5; None clears the rating.
 
         Raises:
-            InputError: The rating is not one of these.
+            InputError: The rating is not one of these, or the job failed.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, rating=rating)
@@ -458,7 +573,7 @@ class AsyncResults(ProcessBound):
             keep: False to undo it.
 
         Raises:
-            InputError: `keep` is neither true nor false.
+            InputError: `keep` is neither true nor false, or the job failed.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, keep=keep)
@@ -491,4 +606,7 @@ class AsyncResults(ProcessBound):
 
 
 def _id_of(job: object) -> str:
+    if present(job) is None:
+        accepted = "a job or its id: a cell that was not sent has none"
+        raise InputError("job", got=job, accepted=accepted)
     return str(getattr(job, "id", job))

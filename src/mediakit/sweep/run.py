@@ -7,15 +7,15 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.budgets import Budget, Caller
+from mediakit.client.budgets import Budget
 from mediakit.client.components import Components
+from mediakit.client.idempotency_keys import was_rejected
 from mediakit.client.io_thread import CLOSED, ClosedError
 from mediakit.client.listeners import Listeners
 from mediakit.client.preparing import ValidatedRequest
@@ -26,30 +26,30 @@ from mediakit.errors import (
     BudgetError,
     JobFailedError,
     MediakitError,
+    PriceError,
     RateLimitError,
     ServiceError,
     WaitTimeoutError,
 )
-from mediakit.history import BudgetLimit, BudgetUse, History
+from mediakit.estimates import Estimate
+from mediakit.history import BudgetLimit, BudgetUse
+from mediakit.sweep.cell_requests import CellRequests
 from mediakit.sweep.outcomes import (
     CellStatus,
     Outcome,
     Progress,
     is_final,
     outcome_of,
-    over_text,
 )
 from mediakit.sweep.outputs import job_of
-from mediakit.sweep.scoring import Values
+from mediakit.sweep.run_budget import RunBudget
 
 if TYPE_CHECKING:
-    from mediakit.sweep.plan import BasePlan
+    from mediakit.sweep.plan import PlanFacts
 
 log = logging.getLogger("mediakit.sweep")
 
 IN_FLIGHT = 16
-UNTRIED_MARGIN = Fraction(5, 4)
-"""What is kept for each micro-USD of a hold until there is a charge."""
 PAUSE_S = 60.0
 """Seconds to wait after 429 if the service does not specify a time."""
 CLOSED_CHECK_INTERVAL_S = 1.0
@@ -60,6 +60,7 @@ SILENT = (
     "This cell was not sent because the service did not respond to the cells before "
     "it. Call results.retry() to send it."
 )
+TO_PAY = "Call results.retry() to send it at this price."
 STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send it."
 PLANNED = Outcome(CellStatus.PLANNED)
 
@@ -78,7 +79,7 @@ class Run:
 
     def __init__(
         self,
-        plan: BasePlan,
+        plan: PlanFacts,
         components: Components,
         limit_micro_usd: int | None,
         in_flight: int,
@@ -89,10 +90,10 @@ class Run:
         self.done = asyncio.Event()
         self.is_closed = False
         self.outcomes = [PLANNED] * len(plan)
-        self.scores: dict[str, Values] = {}
-        """The scores by job, by their columns in the frame of the results."""
-        self._limit_micro_usd = limit_micro_usd
-        self._shared = shared
+        self.requests = CellRequests(plan, components)
+        self.budget = RunBudget(
+            components, plan.id, limit_micro_usd, shared, is_past=plan.is_past
+        )
         self._in_flight = in_flight
         self._queue: deque[int] = deque()
         self._counts: Counter[CellStatus] = Counter({CellStatus.PLANNED: len(plan)})
@@ -100,10 +101,10 @@ class Run:
         self._dear: list[int] = []
         self._dear_micro_usd: int | None = None
         self._is_last_try = False
-        self._failed_jobs: dict[int, str] = {}
+        # Cells whose job failed and is submitted again, as they were.
+        self._failed: dict[int, Outcome] = {}
         self._working_n = self._settling_n = self._unanswered_n = 0
         self._owned_n = self._sent_n = self._finished_n = 0
-        self._largest_ratio: Fraction | None = None
         self._stopped: str | None = None
         self._pause: asyncio.Task[None] | None = None
         self._pause_until_s = 0.0
@@ -116,8 +117,8 @@ class Run:
         self._begin()
 
     def _begin(self) -> None:
-        for number, cell in enumerate(self.plan.cells):
-            draw = self.plan.draws[number]
+        for number in self.plan.sending_order:
+            cell, draw = self.plan.cells[number], self.plan.draws[number]
             if cell.problem is not None:
                 is_past = self.plan.is_past
                 status = CellStatus.UNSENT if is_past else CellStatus.INVALID
@@ -146,25 +147,34 @@ class Run:
         self._pause_until_s = 0.0
         self._pump()
 
-    def retry(self, code: str | None = None, cell: int | None = None) -> None:
+    def retry(
+        self,
+        code: str | None = None,
+        cell: int | None = None,
+        price: Estimate | None = None,
+    ) -> None:
         """Send failed and unsent cells again, failed jobs with a new key.
 
-        Only cells whose job failed with a code, or only one cell, if these are given.
+        Only cells whose job failed with a code, or only one cell, if these are given;
+        the one up to the price that was shown for it.
         """
+        if cell is not None and price is not None:
+            self.requests.prices[cell] = price
         again = []
         for number, outcome in enumerate(self.outcomes):
             is_wanted = code in (None, outcome.error_code) and cell in (None, number)
             is_over = outcome.status in (CellStatus.FAILED, CellStatus.UNSENT)
-            if not (is_wanted and is_over) or self.plan.cells[number].problem:
+            if not (is_wanted and is_over and self.can_retry(number)):
                 continue
             # Without an error code, reading the job may have failed instead of the job.
             if outcome.job_id and outcome.error_code:
-                self._failed_jobs[number] = outcome.job_id
+                self._failed.setdefault(number, outcome)
             self._set(number, PLANNED)
             again.append(number)
         if not again:
             return
-        self._queue = deque(sorted([*self._queue, *self._dear, *again]))
+        due = {*self._queue, *self._dear, *again}
+        self._queue = deque(each for each in self.plan.sending_order if each in due)
         self._dear, self._dear_micro_usd = [], None
         self._stopped = None
         self._unanswered_n = 0
@@ -172,14 +182,31 @@ class Run:
         self.done.clear()
         self._pump()
 
+    def can_retry(self, cell: int) -> bool:
+        """Return whether a cell can be sent at all, once it has not ended well."""
+        return self.plan.cells[cell].problem is None
+
+    async def price_again(self, cell: int) -> Estimate:
+        """Return the current price of sending a cell again.
+
+        Rates may have risen since an earlier kernel sent it, and files change.
+        """
+        outcome, function = self.outcomes[cell], self.plan.function
+        components = self.components
+        try:
+            if outcome.job_id and outcome.error_code:
+                return await components.submissions.price_again(outcome.job_id)
+            if function.may_name_media:
+                fields: dict[str, Any] = dict(self.plan.cells[cell].fields)
+                validated = components.preparer.validated
+                return (await validated(function.path, fields)).estimate
+        except MediakitError:
+            pass  # sending it says why it cannot be sent
+        return self.requests.prices[cell]
+
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end."""
         return self._listeners.subscribe(listener)
-
-    async def use(self) -> BudgetUse:
-        """Read the sweep's charges and holds, over all runs and processes."""
-        ask = self.components.account_history.ask
-        return await ask(History.sweep_use, self.plan.id)
 
     def progress(self, use: BudgetUse, latest: BudgetLimit | None = None) -> Progress:
         """Return the progress of the run, with the sweep's charges and holds.
@@ -187,7 +214,7 @@ class Run:
         These are of all its runs: a later one may have had a larger budget.
         """
         counts = self._counts
-        limit_micro_usd = self._own_limit_micro_usd
+        limit_micro_usd = self.budget.own_limit_micro_usd
         if limit_micro_usd is not None and latest is not None:
             limit_micro_usd = max(limit_micro_usd, latest.limit_micro_usd)
         return Progress(
@@ -305,6 +332,9 @@ class Run:
                 self._finished(cell, job.state)
         except (BalanceError, BudgetError) as error:
             await self._too_expensive(cell, error)
+        except PriceError as error:
+            self._is_last_try = False
+            self._too_dear(cell, error)
         except MediakitError as error:
             self._is_last_try = False
             self._refused(cell, error)
@@ -317,51 +347,41 @@ class Run:
 
     async def _submit(self, cell: int) -> AsyncJob | None:
         """Submit a cell, or find its job; None if the sweep was stopped meanwhile."""
-        components, failed_id = self.components, self._failed_jobs.get(cell)
+        components, failed = self.components, self._failed.get(cell)
         planned, draw = self.plan.cells[cell], self.plan.draws[cell]
-        if self.plan.is_past and failed_id is None:
+        if self.plan.is_past and failed is None:
             self._owned_n += 1
             return await job_of(self.plan.client, str(draw and draw.job_id))
-        request = None if failed_id else await self._request_of(cell)
+        if failed is None and draw and draw.job_id and not was_rejected(draw):
+            # It is shown as owned: its file may have changed, and is not sent.
+            self._owned_n += 1
+            return await components.submissions.job_of(draw, draw.job_id)
+        request = None if failed else await self.requests.prepared(cell)
+        price = self.requests.prices[cell]
         if self._stopped is not None:
             self._give_up([cell], lambda _: str(self._stopped))
             return None
         components.refuse_closed()
-        self._set_limit()
-        is_untried = self._is_last_try and self._largest_ratio is None
-        margin = Fraction(1) if is_untried else self._margin
-        caller = Caller(self._shared, sweep=self.plan.id, margin=margin)
+        margin = self.budget.margin(is_alone=self._is_last_try)
+        caller = replace(self.budget.caller, margin=margin)
         if request is None:
-            job = await components.submissions.attempt_again(str(failed_id), caller)
-            del self._failed_jobs[cell]
+            again = components.submissions.attempt_again
+            job = await again(str(failed and failed.job_id), caller, price)
+            del self._failed[cell]
         else:
             submit = components.submissions.submit
-            job = await submit(request, planned.sent_take, caller)
+            job = await submit(request, planned.sent_take, caller, price)
         self._is_last_try = False
         self._unanswered_n = 0
-        was_there = draw is not None and draw.job_id == job.id
-        if was_there or job.state.reused:
+        if job.state.reused:
             self._owned_n += 1
         else:
             self._sent_n += 1
         return job
 
-    async def _request_of(self, cell: int) -> ValidatedRequest:
-        """Check and price a cell, and upload its files."""
-        fields: dict[str, Any] = dict(self.plan.cells[cell].fields)
-        return await self.components.prepared(self.plan.function.path, **fields)
-
     async def submit(self, request: ValidatedRequest) -> AsyncJob:
         """Submit a request beside the cells, within the budget of the sweep."""
-        self._set_limit()
-        caller = Caller(self._shared, sweep=self.plan.id)
-        return await self.components.submit_prepared(request, 1, caller)
-
-    def _set_limit(self) -> None:
-        """Limit the sweep; a past one keeps the limit that the history has."""
-        if not self.plan.is_past:
-            limit_micro_usd = self._own_limit_micro_usd
-            self.components.admission.limit_sweep(self.plan.id, limit_micro_usd)
+        return await self.components.submit_prepared(request, 1, self.budget.caller)
 
     async def _has_ended(self, cell: int, job: AsyncJob) -> bool:
         """Wait until a job ends; False if it cannot be read any more."""
@@ -413,21 +433,10 @@ class Run:
         self._finished_n += 1
         entry, charge_micro_usd = state.entry, state.charge_micro_usd
         if charge_micro_usd and entry.reserved_micro_usd:
-            ratio = Fraction(charge_micro_usd, entry.reserved_micro_usd)
-            self._largest_ratio = max(self._largest_ratio or ratio, ratio)
+            self.budget.charged(charge_micro_usd, entry.reserved_micro_usd)
         self._released()
 
     # -- the budget ---------------------------------------------------------------
-
-    @property
-    def _own_limit_micro_usd(self) -> int | None:
-        """Return the limit of this sweep alone; None if the limit is shared."""
-        return self._limit_micro_usd if self._shared is None else None
-
-    @property
-    def _margin(self) -> Fraction:
-        ratio = self._largest_ratio
-        return UNTRIED_MARGIN if ratio is None else max(Fraction(1), ratio)
 
     def _hold_micro_usd(self, cell: int) -> int | None:
         return self.plan.cells[cell].estimate.hold_micro_usd
@@ -440,7 +449,7 @@ class Run:
         Other cells may release their holds, unless the service itself rejected it.
         """
         # Of the run's own budget, cheaper cells may still have a part.
-        is_own = isinstance(error, BudgetError) and self._is_of_run(error)
+        is_own = isinstance(error, BudgetError) and self.budget.refused(error)
         was_answered = isinstance(error, BalanceError) and error.status is not None
         if is_own and error.needed_micro_usd is None:
             self._give_up([cell], lambda _: str(error))
@@ -456,29 +465,23 @@ class Run:
             known = self._dear_micro_usd
             self._dear_micro_usd = refused if known is None else min(known, refused)
 
-    def _is_of_run(self, error: BudgetError) -> bool:
-        return self._shared is not None or error.scope == "sweep"
-
     async def _give_up_dear(self, cell: int) -> None:
         """Do not send a cell and the dearer ones: nothing more will be released."""
-        use = await self.use()
-        if self._shared is not None:
-            label = self._shared.label(self.components.clock.now())
-            ask = self.components.account_history.ask
-            use = await ask(History.budget_use, label)
-
-        def why(each: int) -> str:
-            return over_text(
-                self._hold_micro_usd(each) or 0,
-                use,
-                self._limit_micro_usd or 0,
-                ratio=float(self._largest_ratio or 1),
-                shared=self._shared,
-            )
-
-        self._give_up([cell, *self._dear], why)
+        cells = [cell, *self._dear]
+        holds = {each: self._hold_micro_usd(each) or 0 for each in cells}
+        why = {h: await self.budget.over_text(h) for h in {*holds.values()}}
+        self._give_up(cells, lambda each: why[holds[each]])
         self._dear.clear()
         self._is_last_try = False
+
+    def _too_dear(self, cell: int, error: PriceError) -> None:
+        """Leave a cell unsent whose price has risen; its next try may pay this price.
+
+        Both prices are in what it says from now on.
+        """
+        self.requests.take_price(cell, error)
+        self._give_up([cell], lambda _: f"{error} {TO_PAY}")
+        self._released()
 
     # -- errors -------------------------------------------------------------------
 
@@ -498,9 +501,12 @@ class Run:
             self._give_up([cell], lambda _: text)
             self.stop(text)
         else:
-            status = CellStatus.UNSENT if error.sent is False else CellStatus.FAILED
             job_id = getattr(error, "job_id", None)
-            self._set(cell, Outcome(status, job_id=job_id, problem=text))
+            if error.sent is False:
+                self._set(cell, self._unsent(cell, text, job_id))
+            else:
+                failed = Outcome(CellStatus.FAILED, job_id=job_id, problem=text)
+                self._set(cell, failed)
             self._released()
             if isinstance(error, ServiceError) and error.status is None:
                 self._unanswered_n += 1
@@ -527,7 +533,14 @@ class Run:
 
     def _give_up(self, cells: Sequence[int], why: Callable[[int], str]) -> None:
         for cell in cells:
-            self._set(cell, Outcome(CellStatus.UNSENT, problem=why(cell)))
+            self._set(cell, self._unsent(cell, why(cell)))
+
+    def _unsent(self, cell: int, problem: str, job_id: str | None = None) -> Outcome:
+        """Return the outcome of a cell that was not sent, or not sent again."""
+        failed = self._failed.get(cell)
+        if failed is not None and failed.charge_micro_usd:
+            return replace(failed, problem=f"{failed.problem} {problem}")
+        return Outcome(CellStatus.UNSENT, job_id=job_id, problem=problem)
 
     def _close(self) -> None:
         """End the run because the client was closed; jobs continue at the service."""
@@ -559,7 +572,7 @@ class Run:
 
     async def _notify(self) -> None:
         try:
-            use = await self.use()
+            use = await self.budget.use()
         except Exception:
             log.exception("the progress of a sweep cannot be read")
         else:

@@ -1,7 +1,7 @@
 """Fixtures for pytest: a complete service for your tests, without an account.
 
 Name the plugin in the `conftest.py` at the root of your tests, and install
-`mediakit[sandbox]` with your test dependencies:
+`jupyter-mediakit[sandbox]` with your test dependencies:
 
     pytest_plugins = ["mediakit.testing"]
 
@@ -101,10 +101,11 @@ def _start() -> Any:
         from mediakit.sandbox.server.running import start
     except ModuleNotFoundError as error:
         from mediakit.errors import ServiceError
+        from mediakit.extras import install_command
 
         raise ServiceError(
-            f"The sandbox needs {error.name}, which is not installed: install "
-            "mediakit[sandbox]."
+            f"The sandbox needs {error.name}, which is not installed. Install it: "
+            f"{install_command('sandbox')}."
         ) from None
     return start
 

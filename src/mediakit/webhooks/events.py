@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
-from mediakit.api_models import Job, Record, without_lone_surrogates
+from mediakit.api_models import JobRecord, Record, without_lone_surrogates
 from mediakit.errors import SignatureError
 
 COMPLETED = "media.job.completed"
@@ -44,12 +44,12 @@ class Event(Record):
     data: dict[str, Any] = Field(repr=False)
 
     @cached_property
-    def job(self) -> Job | None:
+    def job(self) -> JobRecord | None:
         """The job as it was when it ended; None if the event is not about a job.
 
         Its billing is always None: the charge settles later (spec 6.3).
         """
-        return Job.model_validate(self.data) if self.type in JOB_EVENTS else None
+        return JobRecord.model_validate(self.data) if self.type in JOB_EVENTS else None
 
 
 def read_event(event_id: str, body: bytes) -> Event:

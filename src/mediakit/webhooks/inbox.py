@@ -12,7 +12,7 @@ from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -20,7 +20,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from mediakit.clock import Clock
+from mediakit.clock import Clock, to_instant, to_us
 from mediakit.errors import InputError
 from mediakit.private_folders import make_private_folder
 from mediakit.webhooks.events import Event, read_event
@@ -28,9 +28,6 @@ from mediakit.webhooks.events import Event, read_event
 IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 30.0
 LEASE_S = 15.0
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS mediakit_inbox (
@@ -135,19 +132,19 @@ class Inbox:
 
     def add(self, event_id: str, body: bytes, now: datetime) -> bool:
         """Store an event, due now, on disk; False if it is known already."""
-        values = (self.name, event_id, body, _microseconds(now))
+        values = (self.name, event_id, body, to_us(now))
         return bool(self._run(_ADD, *values).rowcount)
 
     def claim(self, now: datetime) -> ClaimedEvent | None:
         """Claim the oldest event that is due, so that no other process handles it."""
         until = now + timedelta(seconds=self.lease_s)
-        values = (_microseconds(until), self.name, _microseconds(now))
-        found = self._rows(_CLAIM, *values)
-        return ClaimedEvent(*found[0]) if found else None
+        values = (to_us(until), self.name, to_us(now))
+        rows = self._rows(_CLAIM, *values)
+        return ClaimedEvent(*rows[0]) if rows else None
 
     def postpone(self, event: ClaimedEvent, due_at: datetime) -> None:
         """Set the time when an event is due again, or extend its lease until then."""
-        self._run(_POSTPONE, _microseconds(due_at), event.tries, event.number)
+        self._run(_POSTPONE, to_us(due_at), event.tries, event.number)
 
     def finish(self, event: ClaimedEvent, *, handled: bool) -> None:
         """Mark an event as handled or failed."""
@@ -157,7 +154,7 @@ class Inbox:
     def next_due(self) -> datetime | None:
         """Return when the next event is due; None if none is waiting."""
         ((due_us,),) = self._rows(_NEXT, self.name)
-        return None if due_us is None else _EPOCH + due_us * _MICROSECOND
+        return None if due_us is None else to_instant(due_us)
 
     def count(self, state: str) -> int:
         """Return how many events are "waiting", "handled" or "failed"."""
@@ -202,10 +199,6 @@ class Inbox:
         )
         connection.execute(_TABLE)
         return connection
-
-
-def _microseconds(instant: datetime) -> int:
-    return (instant - _EPOCH) // _MICROSECOND
 
 
 # -- Dispatching -------------------------------------------------------------------

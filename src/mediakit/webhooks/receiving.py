@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Seque
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from anyio import to_thread
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import SignatureError
+from mediakit.private_folders import data_folder
 from mediakit.webhooks.events import read_event
 from mediakit.webhooks.inbox import Dispatcher, Inbox, OnEvent
 from mediakit.webhooks.verifying import (
@@ -171,25 +171,26 @@ def receiver(
 
     Raises:
         SignatureError: A secret cannot be read ("secret").
-        InputError: The file cannot be opened and written.
+        InputError: The file cannot be opened and written, or this user has no home.
     """
     current = _current(secret)
     keys = keys_of(current())
     handler = _name_of(on_event) if inbox is None and name is None else None
     if not isinstance(inbox, Inbox):
-        home = os.environ.get("MEDIAKIT_HOME") or platformdirs.user_data_dir("mediakit")
-        inbox = Inbox(inbox or Path(home, FILE_NAME), name=name or handler or "default")
-    made = Receiver(current, on_event, inbox, handler=handler, clock=clock)
-    made.know_keys(keys)
-    return made
+        inbox = Inbox(
+            inbox or data_folder() / FILE_NAME, name=name or handler or "default"
+        )
+    application = Receiver(current, on_event, inbox, handler=handler, clock=clock)
+    application.know_keys(keys)
+    return application
 
 
 def _current(secret: Secrets | CurrentSecrets) -> CurrentSecrets:
     if callable(secret):
         return secret
     # An iterator would be empty after the first delivery.
-    given = tuple(secret) if isinstance(secret, Iterator) else secret
-    return lambda: given
+    secrets = tuple(secret) if isinstance(secret, Iterator) else secret
+    return lambda: secrets
 
 
 def _name_of(handler: OnEvent) -> str:
@@ -235,8 +236,8 @@ async def _refuse(scope: Scope, send: Send, error: RejectedError) -> None:
 async def _read_body(scope: Scope, receive: Receive) -> bytes:
     """Read a body of at most 1 MiB that arrives in time."""
     too_large = RejectedError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
-    said = dict(scope["headers"]).get(b"content-length", b"")
-    if said.isdigit() and int(said[:18]) > MAX_BODY_BYTES:
+    content_length = dict(scope["headers"]).get(b"content-length", b"")
+    if content_length.isdigit() and int(content_length[:18]) > MAX_BODY_BYTES:
         raise too_large
     body = bytearray()
     more = True

@@ -71,9 +71,9 @@ def verify(
     """
     keys = keys_of(secret)
     check_body(body)
-    signed = parse_headers(headers, clock.now())
-    check_signature(signed, body, keys)
-    return read_event(signed.id, body)
+    delivery = parse_headers(headers, clock.now())
+    check_signature(delivery, body, keys)
+    return read_event(delivery.id, body)
 
 
 def check_body(body: object) -> None:
@@ -88,20 +88,20 @@ def check_body(body: object) -> None:
 
 
 def check_signature(
-    signed: DeliveryHeaders, body: bytes, keys: Iterable[bytes]
+    delivery: DeliveryHeaders, body: bytes, keys: Iterable[bytes]
 ) -> None:
     """Check that one of the signatures was made with one of the keys."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
         raise _bad_body("The body is not UTF-8, so it is not JSON.") from None
-    sent_at = datetime.fromtimestamp(signed.timestamp_s, UTC)
+    sent_at = datetime.fromtimestamp(delivery.timestamp_s, UTC)
     # The library signs, but we compare: its own comparison reads the system time and
     # raises other exceptions. Every signature is compared, always.
     matches = [
-        compare_digest(Webhook(key).sign(signed.id, sent_at, text), given)
+        compare_digest(Webhook(key).sign(delivery.id, sent_at, text), signature)
         for key in keys
-        for given in signed.signatures
+        for signature in delivery.signatures
     ]
     if not any(matches):
         raise SignatureError(
@@ -130,38 +130,40 @@ class DeliveryHeaders:
 
 def parse_headers(headers: Headers, now: datetime) -> DeliveryHeaders:
     """Parse the headers of a delivery; its timestamp may differ by five minutes."""
-    found = _required_headers(headers)
-    event_id = found[ID]
+    values = _required_headers(headers)
+    event_id = values[ID]
     if _ID.fullmatch(event_id) is None:
         raise _bad_header(f"{ID} is not an id such as msg_…", "header")
     return DeliveryHeaders(
         id=event_id,
-        timestamp_s=_timestamp_s(found[TIMESTAMP], now),
-        signatures=_signatures(found[SIGNATURE]),
+        timestamp_s=_timestamp_s(values[TIMESTAMP], now),
+        signatures=_signatures(values[SIGNATURE]),
     )
 
 
 def _required_headers(headers: object) -> dict[str, str]:
     items = getattr(headers, "items", None)
     pairs: Any = items() if callable(items) else headers
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     try:
-        for given, value in pairs:
-            name = given.decode("latin-1") if isinstance(given, bytes) else given
+        for raw_name, value in pairs:
+            name = (
+                raw_name.decode("latin-1") if isinstance(raw_name, bytes) else raw_name
+            )
             # Some letters beyond ASCII become ASCII letters when lowercased.
             if not isinstance(name, str) or not name.isascii():
                 continue
             name = name.lower()
-            if name in found:
+            if name in values:
                 raise _bad_header(f"{name} was sent more than once", "header")
             if name in NAMES:
-                found[name] = _text(name, value)
+                values[name] = _text(name, value)
     except (TypeError, ValueError):
         raise _bad_header("The headers are not names and values", "header") from None
     for name in NAMES:
-        if not found.get(name):
+        if not values.get(name):
             raise _bad_header(f"The header {name} is missing", "missing_header")
-    return found
+    return values
 
 
 def _text(name: str, value: object) -> str:

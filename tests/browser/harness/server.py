@@ -86,17 +86,31 @@ class LabServer:
 
 @contextmanager
 def serve_lab(
-    folder: Path, environment: Mapping[str, str] | None = None
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    base_url: str = "/",
+    extension: str = "",
 ) -> Iterator[LabServer]:
-    """Run JupyterLab on a free loopback port while the block lasts."""
+    """Run JupyterLab on a free loopback port while the block lasts.
+
+    Args:
+        folder: What it writes.
+        environment: Further variables.
+        base_url: The prefix of its addresses, as behind a hub.
+        extension: A module with a server extension.
+    """
     root = folder / "notebooks"
     root.mkdir(parents=True)
     variables = apart(folder, **(environment or {}))
     _write_settings(Path(variables["JUPYTERLAB_SETTINGS_DIR"]))
     port, token, log = free_port(), secrets.token_urlsafe(16), folder / "server.log"
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port}{base_url.rstrip('/')}"
     ready = f"{url}/api/status?token={token}"
     command = _command(port, token, root)
+    command.append(f"--ServerApp.base_url={base_url}")
+    if extension:
+        command.append(f"--ServerApp.jpserver_extensions={{'{extension}': True}}")
     with serving(command, ready, log, variables, root) as process:
         home = Path(variables["MEDIAKIT_HOME"])
         yield LabServer(url, token, root, home, process.pid, log)

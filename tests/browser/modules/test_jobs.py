@@ -166,6 +166,24 @@ def test_a_download_goes_on_while_results_arrive_and_has_its_name(
     expect(el.get_by_text("Your browser saved kite-0-0.mp4.")).to_be_visible()
 
 
+def test_a_download_carries_the_recipe_that_the_kernel_has_for_this_very_file(
+    bare: BarePage, files: FileServer, clip: bytes
+) -> None:
+    job = done(files)
+    places, buffers = [[4, 8], [len(clip), len(clip)]], [b"four", b"at the end"]
+    how = {"places": places, "buffers": buffers}
+    _, el = show(bare, job)
+
+    def downloaded(size: int) -> bytes:
+        job.answers = {"recipe": {"size": size, **how}}
+        with bare.page.expect_download() as waiting:
+            press(el, "Download")
+        return Path(waiting.value.path()).read_bytes()
+
+    assert downloaded(len(clip)) == clip[:4] + b"four" + clip[8:] + b"at the end"
+    assert downloaded(len(clip) + 1) == clip
+
+
 def test_what_the_page_may_not_read_comes_from_the_kernel(
     bare: BarePage, files: FileServer
 ) -> None:

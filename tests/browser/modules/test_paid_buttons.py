@@ -30,12 +30,14 @@ BUTTONS = """
 document.body.insertAdjacentHTML("beforeend", `
 <div class="mk-form" style="position:absolute;top:100px;left:20px;width:210px">
   <div id="above"></div>
-  <button class="mk-paid" id="go" style="width:200px;height:40px">Generate</button>
-  <button id="free" style="width:200px;height:40px">Details</button>
+  <button class="mk-paid" id="go">Generate · $0.34</button>
+  <button id="free">Details</button>
 </div>`);
 window.clicks = { go: 0, free: 0 };
-for (const button of document.querySelectorAll("button"))
+for (const button of document.querySelectorAll("button")) {
+    button.style.cssText = "width:200px;height:40px";
     button.addEventListener("click", () => window.clicks[button.id]++);
+}
 """
 
 
@@ -115,6 +117,27 @@ def test_a_free_button_takes_every_click_and_pays_for_nothing_that_moves_under_i
     page.clock.run_for(LATER_MS)
 
     assert clicks(page) == {"go": 0, "free": 3}
+
+
+def test_a_click_that_is_held_because_the_button_came_says_so_and_no_other_does(
+    page: Page,
+) -> None:
+    note = page.locator(".mk-again")
+    x, y = middle(page.locator("#go"))
+    page.evaluate("document.getElementById('above').style.height = '80px'")
+    page.mouse.move(x, y)
+    page.clock.run_for(LATER_MS)
+    page.evaluate("document.getElementById('above').style.height = ''")
+    page.clock.run_for(200)
+    page.mouse.click(x, y)
+    assert clicks(page)["go"] == 0
+    expect(note).to_have_text("Click again to pay $0.34")
+    page.clock.run_for(3 * LATER_MS)
+    expect(note).to_have_count(0)
+    # The second click of a double click is held, too, and nobody is asked for a third.
+    page.mouse.dblclick(x, y)
+    assert clicks(page)["go"] == 1
+    expect(note).to_have_count(0)
 
 
 def test_a_paid_button_that_appears_or_becomes_another_is_not_clicked_at_once(

@@ -33,7 +33,7 @@ QUERY = (
 
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
-    plain = dict.fromkeys(("project", "stars", "problem", "thumb"), "")
+    plain = dict.fromkeys(("project", "problem", "thumb"), "")
     return {
         **plain,
         "number": number,
@@ -45,6 +45,8 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
         "tone": "good",
         "charge": "$0.204",
         "date": "2026-11-27 03:10",
+        "rating": 0,
+        "rates": True,
         "kept": False,
         "tags": [],
         "job": f"media_{number}",
@@ -144,7 +146,7 @@ def test_ticks_ranges_filters_and_questions_are_sent(bare: BarePage) -> None:
     ticks.nth(2).click(modifiers=["Shift"])
     assert bare.heard[-1] == {"act": "select", "numbers": [1, 2, 3], "on": True}
     el.get_by_text("More filters").click()
-    el.get_by_label("Rating").select_option("4")
+    el.get_by_role("combobox", name="Rating").select_option("4")
     bare.page.wait_for_timeout(50)
     assert bare.heard[-1]["query"]["rating"] == "4"
     el.get_by_role("button", name="Select all that match").click()
@@ -156,6 +158,23 @@ def test_ticks_ranges_filters_and_questions_are_sent(bare: BarePage) -> None:
     expect(el.get_by_role("checkbox", checked=True)).to_have_count(2)
     el.get_by_role("button", name="Yes, erase 2 results").click()
     assert bare.heard[-1]["act"] == "erase"
+
+
+def test_results_are_rated_in_the_list_by_mouse_and_by_keys(bare: BarePage) -> None:
+    rows = [row(1, rating=2), row(2, rates=False, state="Failed")]
+    lists, el = show(bare, place="History", rows=rows)
+    stars = el.get_by_role("slider", name="Rating of a kite 1")
+    expect(stars).to_have_text("★★☆☆☆")
+    expect(el.get_by_role("slider")).to_have_count(1)
+    stars.locator("span").nth(3).click()
+    assert bare.heard[-1] == {"act": "rate", "number": 1, "rating": 4}
+    stars.locator("span").nth(1).click()  # the same again takes it back
+    assert bare.heard[-1] == {"act": "rate", "number": 1, "rating": 0}
+    for key, rating in {"5": 5, "0": 0, "ArrowRight": 3, "ArrowLeft": 1}.items():
+        stars.press(key)
+        assert bare.heard[-1] == {"act": "rate", "number": 1, "rating": rating}
+    lists.state = state("History", rows=[row(1, rating=5)])
+    expect(stars).to_have_attribute("aria-valuetext", "5 of 5")
 
 
 @pytest.mark.parametrize("width", [600, 1300])

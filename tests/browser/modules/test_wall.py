@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
 )
+from mediakit.widgets.gallery.cells import FIRST_EXTRA
 from tests.browser.geometry import box_of, layout_faults, nameless
 from tests.browser.harness import video_facts
 from tests.browser.modules.bare_page import BarePage, until
@@ -37,6 +39,7 @@ CLIP_S = trials(1, 4)
 FRAME_S = 1 / 24
 CANARY = "<img src=x onerror='window.canary=1'><b class=bird>bird</b>"
 SCRIPT = "javascript:window.canary=1"
+RAISES = "Raise the budget to $3.06 and send (R) · $0.34"
 TITLE = "Sweep · a {animal} over dunes, {light}"
 # All positions at one instant, again and again from when all play after the seek.
 POSITIONS = """async ([goal, samples]) => {
@@ -124,6 +127,7 @@ class Wall:
         self.bare, self.page, self.media = bare, bare.page, media
         self.calls: list[Any] = []
         self.exported = "Saved 6 files."
+        self.take = "Another take · $0.20"
 
     def cell(self, n: int, **more: Any) -> WallCell:
         media = {"url": f"{self.media}/{n % 6}.mp4", "poster": POSTER}
@@ -136,16 +140,24 @@ class Wall:
         self.calls.append((winner, loser, tie))
         return preference(winner, loser, tie=tie)
 
-    async def retry(self, cell: int) -> str:
+    async def retry(self, cell: int, text: str) -> str:
         self.calls.append(cell)
         return ""
 
-    async def export(self) -> str:
-        return self.exported
+    async def export(self) -> Done:
+        return Done(self.exported)
+
+    async def rest(self, text: str) -> str:
+        self.calls.append(text)
+        return "Sending 3 cells."
+
+    async def stop(self) -> str:
+        self.calls.append("stop")
+        return "Stopped."
 
     async def offers(self, job_id: str) -> list[Offer]:
         return [
-            Offer("take", "Another take · $0.20", "Once more", is_paid=True),
+            Offer("take", self.take, "Once more", is_paid=True),
             Offer("use:a/b/upscale", "Video upscale", "Open a form"),
             Offer("download", "Download", "Save it", file=f"{job_id}.mp4"),
         ]
@@ -162,7 +174,13 @@ class Wall:
         if cells is None:
             cells = [self.cell(n) for n in range(6)]
             more = {"rows": "light", "cols": "animal", **more}
-        actions = WallActions(retry=self.retry, export=self.export, tile=self)
+        actions = WallActions(
+            retry=self.retry,
+            rest=self.rest,
+            stop=self.stop,
+            export=self.export,
+            tile=self,
+        )
         summary = WallSummary(owned=2, spent="$1.20")
         usual = {
             "title": TITLE,
@@ -365,13 +383,25 @@ def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(wall: Wall) -> Non
     # Each was asked about once: a second answer of a pair teaches less.
     assert len({job for pair in answered for job in pair[:2]}) == 6
     wall.press("Escape")
-    expect(wall.dialog).to_contain_text("By 3 answers, 3 of them new.")
+    expect(wall.dialog).to_contain_text("From 3 comparisons.")
     rows = wall.dialog.get_by_role("listitem")
     expect(rows).to_have_count(6)
     expect(rows.first).to_contain_text(" to ")
     wall.press("Escape")
     expect(wall.dialog).to_have_count(0)
     assert wall.calls == answered
+
+
+def test_nothing_of_a_price_in_the_menu_of_a_tile_is_cut_off(wall: Wall) -> None:
+    wall.take = "Another take · $0.204, raises the budget to $1,024.408"
+    wall.show()
+    wall.tile(1).focus()
+    wall.press("a")
+    take = wall.el.get_by_role("button", name=wall.take)
+    expect(take).to_be_visible()
+    assert take.evaluate(
+        "e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight"
+    )
 
 
 def test_a_tile_acts_at_the_price_on_its_button_and_a_double_click_pays_once(
@@ -451,24 +481,27 @@ def test_cells_of_all_kinds_say_why_they_are_empty_and_are_tried_again(
     wall: Wall,
 ) -> None:
     failed = {"status": "failed", "problem": "Rejected: content", "url": None}
+    again = {"retry": "Retry (R) · $0.20"}
     wall.show(
         [
             wall.cell(0, media_type="image", url=f"{wall.media}/0.png", poster=None),
-            wall.cell(1, **failed),
+            wall.cell(1, **failed, **again),
             wall.cell(2, media_type="audio", url=f"{wall.media}/0.wav", poster=None),
-            wall.cell(
-                3, status="unsent", problem="Used up.", url=None, retry_price="$0.20"
-            ),
+            wall.cell(3, status="unsent", problem="Used up.", url=None, retry=RAISES),
             wall.cell(4, status="invalid", problem="5 s is too long.", url=None),
             wall.cell(5, url=f"{wall.media}/gone.mp4"),
-            wall.cell(6, **failed),
+            wall.cell(6, **failed, **again),
         ]
     )
 
     expect(wall.tile(0).locator("img[loading=lazy]")).to_be_visible()
     expect(wall.tile(2).locator("audio[preload=none]")).to_be_visible()
     expect(wall.tile(3)).to_contain_text("Used up.")
-    expect(wall.tile(3).get_by_role("button")).to_have_text("Retry (R) · $0.20")
+    expect(wall.tile(3).get_by_role("button")).to_have_text(RAISES)
+    for inner in (".mk-wall-state", "button.mk-paid"):
+        box, tile = box_of(wall.tile(3).locator(inner)), box_of(wall.tile(3))
+        assert box["width"] <= tile["width"]
+    expect(wall.tile(1).get_by_role("button")).to_have_text("Retry (R) · $0.20")
     expect(wall.tile(4)).to_contain_text("5 s is too long.")
     wall.tile(5).focus()
     wall.press(" ")
@@ -478,9 +511,119 @@ def test_cells_of_all_kinds_say_why_they_are_empty_and_are_tried_again(
     wall.tile(1).get_by_role("button", name="Retry").click()
     wall.tile(6).focus()
     wall.press("r")
+    expect(wall.tile(6).get_by_role("button", name="Retry")).to_be_focused()
+    wall.press("Enter")
     wall.el.get_by_role("button", name="Export all").click()
     expect(wall.el.get_by_role("status")).to_have_text("Saved 6 files.")
     assert wall.calls == [1, 6]
+
+
+def test_what_the_budget_left_out_is_sent_from_the_wall_and_a_run_is_stopped(
+    wall: Wall,
+) -> None:
+    rest = "Raise the budget to $3.74 and send 3 · $1.02"
+    gallery = wall.show(summary=WallSummary(can_stop=True))
+    expect(wall.el.locator(".mk-wall-rest")).to_be_hidden()
+    wall.el.get_by_role("button", name="Stop").click()
+    expect(wall.el.get_by_role("status")).to_have_text("Stopped.")
+
+    gallery.update(summary=WallSummary(rest=rest))
+
+    expect(wall.el.get_by_role("button", name="Stop")).to_be_hidden()
+    button = wall.el.get_by_role("button", name=rest)
+    wall.page.wait_for_timeout(NEW_MS)
+    button.click()
+    expect(wall.el.get_by_role("status")).to_have_text("Sending 3 cells.")
+    assert wall.calls == ["stop", rest]
+
+
+def test_a_tile_says_once_that_it_was_not_sent_and_why(wall: Wall) -> None:
+    problem = "Not sent: $0.34 would exceed the $3.00 budget ($2.72 spent)."
+    cell = wall.cell(0, status="unsent", problem=problem, url=None)
+    wall.show([cell, wall.cell(1, status="unsent", problem="Stopped.", url=None)])
+    expect(wall.tile(0).locator(".mk-wall-state")).to_have_text(problem)
+    expect(wall.tile(1).locator(".mk-wall-state")).to_contain_text("Not sent")
+
+
+def test_what_is_read_aloud_of_progress_is_what_stands_there_in_the_end(
+    wall: Wall,
+) -> None:
+    gallery = wall.show([wall.cell(n, status="running", url=None) for n in range(3)])
+    spoken = wall.el.locator("[aria-live=polite]")
+    for done in range(4):
+        states = ["completed"] * done + ["running"] * (3 - done)
+        cells = [
+            wall.cell(n, status=state, url=None if state == "running" else "")
+            for n, state in enumerate(states)
+        ]
+        gallery.update(cells)
+        expect(wall.el.locator(".mk-wall-progress")).to_contain_text(f"{done} of 3")
+    expect(spoken).to_have_text("3 of 3 done")
+
+    # What changes once nothing runs is said at once, too.
+    gallery.update([wall.cell(0), wall.cell(1), wall.cell(2, status="unsent")])
+
+    expect(wall.el.locator(".mk-wall-progress")).not_to_have_text("3 of 3 done")
+    words = wall.el.locator(".mk-wall-progress").inner_text().strip()
+    expect(spoken).to_have_text(words)
+
+
+def test_what_was_done_is_told_for_six_seconds_or_as_long_as_somebody_reads_it(
+    wall: Wall,
+) -> None:
+    wall.page.clock.install(time=0)
+    wall.show()
+    told = wall.el.locator(".mk-wall-told")
+    wall.el.get_by_role("button", name="Export all").click()
+    expect(told).to_be_visible()
+    told.hover()
+    wall.page.clock.run_for(7_000)
+    expect(told).to_be_visible()
+    wall.page.mouse.move(1, 1)
+    wall.page.clock.run_for(7_000)
+    expect(told).to_be_hidden()
+
+
+def test_the_cells_of_one_axis_flow_in_lines_with_what_was_made_of_them_behind(
+    wall: Wall,
+) -> None:
+    cells = [
+        replace(wall.cell(n), labels={"duration": f"{n + 3}"}, prompt="a kite")
+        for n in range(6)
+    ]
+    made = replace(cells[1], index=FIRST_EXTRA, job_id="media_made", made="Upscale")
+    wall.page.set_viewport_size({"width": 870, "height": 900})
+    wall.show([*cells, made])
+    order = [
+        int(str(each.get_attribute("data-index")))
+        for each in wall.el.locator(".mk-wall-tile").all()
+    ]
+    assert order == [0, 1, FIRST_EXTRA, 2, 3, 4, 5]
+    boxes = [box_of(wall.tile(index)) for index in order]
+    assert sum(abs(box["y"] - boxes[0]["y"]) < 2 for box in boxes) in (3, 4)
+    assert max(box["width"] for box in boxes) - min(box["width"] for box in boxes) < 1
+    # The label stands above its tile.
+    label, medium = (
+        wall.tile(2).locator(name) for name in (".mk-wall-caption", ".mk-wall-media")
+    )
+    expect(label).to_have_text("duration 5")
+    assert box_of(label)["y"] < box_of(medium)["y"]
+
+
+def test_a_result_keeps_its_size_when_something_is_made_of_it(wall: Wall) -> None:
+    gallery = wall.show()
+    before = box_of(wall.tile(1).locator(".mk-wall-media"))
+    made = [
+        replace(
+            wall.cell(1), index=FIRST_EXTRA + n, job_id=f"media_m{n}", made="Upscale"
+        )
+        for n in range(2)
+    ]
+    gallery.update([*(wall.cell(n) for n in range(6)), *made])
+    expect(wall.tile(FIRST_EXTRA)).to_be_visible()
+    after = box_of(wall.tile(1).locator(".mk-wall-media"))
+    assert (after["width"], after["height"]) == (before["width"], before["height"])
+    assert box_of(wall.tile(FIRST_EXTRA))["width"] < after["width"]
 
 
 def test_filters_leave_the_cells_that_are_asked_for(wall: Wall) -> None:
@@ -521,7 +664,7 @@ def test_a_wall_without_its_kernel_says_so_and_takes_nothing(wall: Wall) -> None
     wall.tile(0).focus()
     wall.press("5")
 
-    expect(wall.el.get_by_role("alert")).to_contain_text("The kernel is gone")
+    expect(wall.el.get_by_role("alert")).to_contain_text("The kernel was restarted")
     expect(wall.tile(0)).to_have_accessible_name("kite, dawn, video, $0.20")
     assert wall.calls == []
 

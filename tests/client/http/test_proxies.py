@@ -9,6 +9,7 @@ import socket
 import ssl
 import sys
 import traceback
+from asyncio import SelectorEventLoop
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -255,7 +256,22 @@ def completed(url: str) -> dict[str, Any]:
 # -- where no proxy is used -------------------------------------------------------
 
 
-@pytest.mark.parametrize("excluded", ["service.example", ".example", "*"])
+@pytest.mark.parametrize(
+    "excluded",
+    [
+        "service.example",
+        ".example",
+        ".service.example",
+        "*.example",
+        "service.*",
+        "a.test;service.example|b.test",
+        "'service.example'",
+        "*",
+        "SERVICE.example:PORT",
+        "http://service.example",
+        "fd07:b51a:cc66:f0::/64, [::1]:8080 , ,[::1] service.example",
+    ],
+)
 def test_a_host_in_no_proxy_is_reached_directly(
     excluded: str,
     sandbox: RunningSandbox,
@@ -269,13 +285,83 @@ def test_a_host_in_no_proxy_is_reached_directly(
         return resolve(here, *args, **settings)
 
     environment.setattr(socket, "getaddrinfo", resolve_here)
-    environment.setenv("NO_PROXY", f"other.test,{excluded}")
     port = port_of(sandbox.base_url)
+    named = excluded.replace("PORT", str(port))
+    environment.setenv("NO_PROXY", f"other.test,{named}")
     with HTTPProxy(port) as proxy:
         environment.setenv("HTTP_PROXY", proxy.url())
         upscale(f"{PLAIN}:{port}", sandbox.api_key, tmp_path)
 
     assert proxy.seen == []
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "localhost,fd07:b51a:cc66:f0::/64",
+        "[::1]",
+        "[::1]:8080",
+        "::1%lo,10.0.0.0/8",
+        ", ,",
+        "http://,[,:,/,*.,ftp://service.example,]:1,service.example:1",
+        "ervice.example,x.service.example",
+    ],
+)
+def test_entries_of_no_proxy_that_mean_other_hosts_or_nothing_break_nothing(
+    others: str,
+    sandbox: RunningSandbox,
+    environment: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    environment.setenv("NO_PROXY", others)
+    with HTTPProxy(port_of(sandbox.base_url)) as proxy:
+        environment.setenv("HTTP_PROXY", proxy.url())
+        upscale(PLAIN, sandbox.api_key, tmp_path)
+
+    assert all(target.startswith(f"{PLAIN}/") for target in proxy.targets)
+    assert proxy.targets
+
+
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("[fd07:b51a:cc66:f0::5]", "fd07:b51a:cc66:f0::/64"),
+        ("[fd07:b51a::5]", "[fd07:b51a::5]:80"),
+        ("10.1.2.3", "10.0.0.0/8"),
+    ],
+)
+def test_an_address_in_a_network_of_no_proxy_is_reached_directly(
+    host: str, network: str, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    connect = SelectorEventLoop.sock_connect
+
+    async def connect_here(loop: Any, sock: Any, address: Any) -> None:
+        if address[0] != "127.0.0.1":
+            raise ConnectionRefusedError
+        await connect(loop, sock, address)
+
+    environment.setattr(SelectorEventLoop, "sock_connect", connect_here)
+    with HTTPProxy(closed_port()) as proxy:
+        environment.setenv("HTTP_PROXY", proxy.url())
+        environment.setenv("NO_PROXY", network)
+        error = refused(f"http://{host}", tmp_path)
+
+    assert "Nothing was sent" in str(error)
+    assert "NO_PROXY" not in str(error)
+    assert proxy.received == b""
+
+
+def test_variables_that_the_url_does_not_need_do_not_matter(
+    sandbox: RunningSandbox, environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with HTTPProxy(port_of(sandbox.base_url)) as proxy:
+        environment.setenv("HTTP_PROXY", proxy.url())
+        environment.setenv("HTTPS_PROXY", "gopher://127.0.0.1:1")
+        environment.setenv("ALL_PROXY", "socks://127.0.0.1:1080/")
+        environment.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
+        upscale(PLAIN, sandbox.api_key, tmp_path)
+
+    assert proxy.targets
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -377,18 +463,28 @@ def test_without_socksio_the_error_names_what_to_install(
         environment.setenv("ALL_PROXY", proxy.url())
         error = refused(PLAIN, tmp_path)
 
-    assert "pip install 'mediakit[socks]'" in str(error)
+    assert "pip install socksio" in str(error)
     assert "Nothing was sent" in str(error)
     assert proxy.received == b""
 
 
-@pytest.mark.parametrize("url", ["ftp://{}@127.0.0.1:1", "http://{}@127.0.0.1:port"])
+@pytest.mark.parametrize("variable", ["ALL_PROXY", "http_proxy"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://{}@127.0.0.1:1",
+        "http://{}@127.0.0.1:port",
+        "socks://{}@127.0.0.1:1080",
+        "{}@127.0.0.1:port",
+    ],
+)
 def test_a_proxy_url_that_cannot_be_used_is_one_sentence_without_its_password(
-    url: str, environment: pytest.MonkeyPatch, tmp_path: Path
+    url: str, variable: str, environment: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    environment.setenv("ALL_PROXY", url.format(IN_URL))
+    environment.setenv(variable, url.format(IN_URL))
     error = refused(PLAIN, tmp_path)
 
-    assert "proxy" in str(error)
+    with_scheme = url if "://" in url else f"http://{url}"
+    assert f"{variable}={with_scheme.format('…')}" in str(error)
     assert "Nothing was sent" in str(error)
     assert not any(secret in shown(error) for secret in secrets_of("s@cret"))

@@ -207,7 +207,6 @@ def redirect(status: int, location: str | None) -> Play:
     return closes(headed(*headers, status=f"{status} Go"))
 
 
-JSON = (SUBMIT, READ, BALANCE)
 BROKEN = [
     Fault("a head that is cut off", closes(raw(HEAD + b"Content-Le"))),
     Fault("a body that is cut off", closes(cut_off)),
@@ -225,11 +224,11 @@ BROKEN = [
     Fault("a reset in the body", resets(cut_off)),
 ]
 ENCODED = [
-    Fault("gzip", closes(packed(gzip.compress, "gzip")), JSON),
+    Fault("gzip", closes(packed(gzip.compress, "gzip")), OPERATIONS),
     Fault("gzip that is damaged", closes(packed(holed, "gzip"))),
     Fault("gzip that is cut off", closes(packed(gzip_cut_off, "gzip"))),
     Fault("gzip that is none", closes(headed("Content-Encoding: gzip"))),
-    Fault("deflate", closes(packed(zlib.compress, "deflate")), JSON),
+    Fault("deflate", closes(packed(zlib.compress, "deflate")), OPERATIONS),
     Fault("br", closes(packed(raw(b"\x8b\x02\x80\x00\x03"), "br"))),
     Fault("an unknown encoding", closes(packed(raw(b"\x00\x01"), "x-tied"))),
 ]
@@ -283,13 +282,13 @@ WRITTEN = [
     Fault(
         "an unknown status",
         fields(lambda said: {**said, "status": "paused"}),
-        (SUBMIT, BALANCE, FETCH),
+        OPERATIONS,
         is_job=True,
     ),
 ]
 ANSWERED = [
     Fault("200 without a body", closes(raw(page(b"")))),
-    Fault("202", closes(headed(status="202 Accepted")), (SUBMIT,)),
+    Fault("202", closes(headed(status="202 Accepted")), (SUBMIT, READ)),
     Fault("204", closes(raw(b"HTTP/1.1 204 No Content\r\n\r\n"))),
     Fault("301 to another host", redirect(301, f"http://127.0.0.1:9/b?c={SECRET}")),
     Fault("302 to a path", redirect(302, f"{ELSEWHERE}?c={SECRET}"), (FETCH,)),

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import httpx
 import pytest
 
 import mediakit as mk
+from mediakit.history import Entry, History
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.service_in_memory import (
     API,
@@ -461,6 +463,95 @@ def test_the_same_call_returns_an_accepted_job_that_a_read_does_not_find_yet(
     service.on_read = service.completes
     job.wait(PATIENCE_S)
     assert len(service.posts) == 1
+
+
+def interrupted(client: mk.Client, paused: threading.Event, *prompts: str) -> None:
+    """Submit as a cell does that is interrupted once its calls pause."""
+
+    async def cell() -> None:
+        tasks = []
+        for prompt in prompts:
+            submit = client.core.submit("text-to-video", prompt=prompt, **CLIP)
+            tasks.append(asyncio.create_task(submit))
+            assert await asyncio.to_thread(paused.wait, PATIENCE_S)
+            paused.clear()
+        for task in tasks:
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(cell())
+
+
+async def says_later(_: str, __: int) -> httpx.Response:
+    headers = {"Retry-After": "60"}
+    return httpx.Response(429, json={"message": "Slow down."}, headers=headers)
+
+
+@pytest.mark.parametrize("waits_for", ["network", "limit", "slot"])
+def test_what_a_cancelled_call_had_not_sent_is_not_sent_by_the_next_start(
+    service: ServiceInMemory, opened: Open, tmp_path: Path, waits_for: str
+) -> None:
+    paused = threading.Event()
+
+    class Stopping(AdvancingClock):
+        async def sleep(self, seconds: float) -> None:
+            paused.set()
+            await asyncio.sleep(PATIENCE_S)
+
+    service.on_submit = is_away(service) if waits_for == "network" else says_later
+    client = opened(clock=Stopping())
+    # A service that is full is sent nothing by the other calls meanwhile.
+    others = ["a boat"] if waits_for == "slot" else []
+    interrupted(client, paused, *others, "a kite")
+    assert len(service.posts) == 1
+    assert client.reserved_micro_usd() == 0
+    client.close()
+
+    service.on_submit = service.accepts
+    with connected(service, tmp_path) as again:
+        assert again.resume() == []
+        assert service.jobs == {}
+        again.submit("text-to-video", prompt="a kite", **CLIP)
+    assert len(service.jobs) == 1
+
+
+def test_what_is_cancelled_while_the_file_is_locked_is_not_sent_by_the_next_start(
+    service: ServiceInMemory,
+    opened: Open,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = opened()
+    claims, waits, claim = count(1), threading.Event(), History.claim
+
+    def counted(*args: Any, **kwargs: Any) -> tuple[Entry, bool]:
+        if next(claims) > 1:  # the first does not wait
+            waits.set()
+        return claim(*args, **kwargs)
+
+    monkeypatch.setattr(History, "claim", counted)
+
+    async def cell() -> None:
+        call = client.core.submit("text-to-video", prompt="a kite", **CLIP)
+        task = asyncio.create_task(call)
+        assert await asyncio.to_thread(waits.wait, PATIENCE_S)
+        task.cancel()
+        other.rollback()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    file = tmp_path / "history.sqlite3"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asyncio.run(cell())
+    assert client.reserved_micro_usd() == 0
+    client.close()
+    with connected(service, tmp_path) as again:
+        assert again.resume() == []
+        assert service.posts == []
+        again.submit("text-to-video", prompt="a kite", **CLIP)
+    assert len(service.jobs) == 1
 
 
 # -- resume --------------------------------------------------------------------------

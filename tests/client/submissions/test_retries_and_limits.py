@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.api_models import ErrorCode
-from mediakit.client.answers import LONGEST_RETRY_AFTER_S, Answer, retry_after_s
+from mediakit.client.answers import LONGEST_RETRY_AFTER_S, HttpResponse, retry_after_s
 from mediakit.client.retries import (
     ASKED_FOR_S,
     Rejections,
@@ -79,7 +79,7 @@ def test_retry_after_is_seconds_or_a_date(
     given = {"retry-after": text, "date": date}
     headers = {name: value for name, value in given.items() if value is not None}
 
-    assert retry_after_s(Answer(429, headers, b"")) == seconds
+    assert retry_after_s(HttpResponse(429, headers, b"")) == seconds
 
 
 # -- how many are under way at once ----------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from mediakit.sandbox import work
 from mediakit.sandbox.clock import SandboxClock
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.work import Work, WorkLoop
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.test_clock import SettableClock
@@ -68,7 +68,7 @@ def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(work, "RETRY_S", 0.001)
-    db = Database(tmp_path / "db")
+    db = SandboxDatabase(tmp_path / "db")
     loop, tries, done = WorkLoop(db, SandboxClock(SettableClock(), epoch_us=0)), [0], []
 
     def fail_twice() -> int:

@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from mediakit.clock import SystemClock
-from mediakit.sandbox.clock import US_PER_S, SandboxClock, to_us
+from mediakit.clock import US_PER_S, SystemClock, to_us
+from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.events import COMPLETED, TEST
-from mediakit.sandbox.sender import Sender
-from mediakit.sandbox.server.host import DataDir, open_service
+from mediakit.sandbox.server.host import open_service
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DeliveryRow
 from mediakit.sandbox.store.endpoints import EndpointRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
+from mediakit.sandbox.webhook_sender import WebhookSender
 from mediakit.sandbox.work import Work, WorkLoop
 from tests.support.sandbox.receivers import (
     PATIENCE_S,
@@ -61,7 +62,7 @@ class LoneSender:
         work = WorkLoop(opened.db, clock)
         self.service = replace(opened, clock=clock, work=work)
         self.db = self.service.db
-        self.sender = Sender(self.service, SystemClock(), Random(7))
+        self.sender = WebhookSender(self.service, SystemClock(), Random(7))
 
     def add(self, url: str, endpoint: str | None = None, kind: str = COMPLETED) -> str:
         """Note an event of no job, due now; return the id of its delivery."""
@@ -392,7 +393,7 @@ class NoJitterAtFirst(Random):
 def test_a_delivery_that_breaks_the_sender_is_retried_and_not_sent_twice(
     lone: LoneSender,
 ) -> None:
-    lone.sender = Sender(lone.service, SystemClock(), NoJitterAtFirst())
+    lone.sender = WebhookSender(lone.service, SystemClock(), NoJitterAtFirst())
 
     async def serve() -> None:
         async with lone.serving(), asyncio.timeout(PATIENCE_S):

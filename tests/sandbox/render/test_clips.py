@@ -263,3 +263,15 @@ def test_the_media_of_a_region_must_be_decodable(studio: Studio, clip: Path) -> 
             for name, value in given.items()
         }
         assert refusal(studio.order(REPLACE, body, *files)).startswith(words)
+
+
+def test_a_clip_whose_sound_cannot_be_decoded_is_refused_as_a_video(
+    studio: Studio,
+) -> None:
+    clip = make_mp4(studio.folder / "a.mp4", (96, 64), 0.5, audio=True)
+    unknown = clip.read_bytes().replace(b"mp4a", b"zzzz").replace(b"esds", b"zzzz")
+    clip.write_bytes(unknown)
+
+    body = {"video_url": studio.url(clip)}
+    message = refusal(studio.order("video-upscale", body, clip))
+    assert "decoded as a video (the codec of its sound is unknown)" in message

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.sandbox.render.edits import Keyframe, film_frames
-from mediakit.sandbox.render.files import Given
+from mediakit.sandbox.render.edits import TimelineFile, film_frames
+from mediakit.sandbox.render.files import InputFile
 from mediakit.sandbox.render.film import FPS
 from mediakit.sandbox.render.protocol import RenderRequest, Size
 from mediakit.sandbox.render.renderers import render
@@ -245,10 +245,10 @@ times_ms = st.one_of(
 spans_ms = st.tuples(times_ms, times_ms.map(lambda length: length + 1))
 
 
-def _keyframe(start_ms: float, length_ms: float) -> Keyframe:
+def _keyframe(start_ms: float, length_ms: float) -> TimelineFile:
     start = Fraction(start_ms)
-    given = Given(Path("p.png"), "p")
-    return Keyframe("image", given, start, start + Fraction(length_ms))
+    source = InputFile(Path("p.png"), "p")
+    return TimelineFile("image", source, start, start + Fraction(length_ms))
 
 
 @given(st.lists(spans_ms, min_size=1, max_size=32))
@@ -303,7 +303,7 @@ def test_clips_bring_their_own_sound_into_the_mix(desk: Desk) -> None:
 
 def test_a_sound_that_begins_late_in_its_file_is_heard_late(desk: Desk) -> None:
     sound = make_m4a(desk.folder / "late.m4a", 1.0, start_s=0.5)
-    heard = np.concatenate([*decoded(Given(sound, "url"))], axis=1)[0]
+    heard = np.concatenate([*decoded(InputFile(sound, "url"))], axis=1)[0]
     heard = heard[:SAMPLE_RATE_HZ]
     assert level(heard[: round(0.45 * SAMPLE_RATE_HZ)]) < 0.003
     assert level(heard[round(0.55 * SAMPLE_RATE_HZ) :]) > 0.2

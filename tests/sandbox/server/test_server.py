@@ -22,9 +22,9 @@ import uvicorn
 
 import mediakit as mk
 from mediakit.errors import InputError, ServiceError
+from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.jobs.renderer import Renderer
 from mediakit.sandbox.server import host as hosting
-from mediakit.sandbox.server.host import DataDir
 from mediakit.sandbox.server.running import Sandbox, call, start, start_embedded
 from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png, without_key
 from tests.support import zygote

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from mediakit.sandbox.clock import to_us
+from mediakit.clock import to_us
 
 MINUTE_US = 60_000_000
 DAY_US = 86_400_000_000

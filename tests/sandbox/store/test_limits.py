@@ -16,7 +16,7 @@ from mediakit.errors import InputError
 from mediakit.estimates import Line
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import KeyGoneError, NewJob, Refusal
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
@@ -223,7 +223,7 @@ class Submitter:
 
     def __init__(
         self,
-        db: Database,
+        db: SandboxDatabase,
         *,
         per_minute: int | None = None,
         per_day: int | None = None,
@@ -288,8 +288,8 @@ class Submitter:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    db = Database(tmp_path / "db")
+def db(tmp_path: Path) -> Iterator[SandboxDatabase]:
+    db = SandboxDatabase(tmp_path / "db")
     yield db
     db.close()
 
@@ -307,7 +307,7 @@ ORDER: list[tuple[ErrorCode | None, dict[str, Value]]] = [
 @pytest.mark.spec("4.3")
 @pytest.mark.parametrize("first", range(len(ORDER)))
 def test_the_first_limit_in_the_interfaces_order_is_the_reason(
-    db: Database, first: int
+    db: SandboxDatabase, first: int
 ) -> None:
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE - 1)
@@ -319,7 +319,7 @@ def test_the_first_limit_in_the_interfaces_order_is_the_reason(
 
 @pytest.mark.spec("4.3")
 def test_behind_the_organizations_limits_come_usage_outage_and_price(
-    db: Database,
+    db: SandboxDatabase,
 ) -> None:
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE - 1)
@@ -334,7 +334,7 @@ def test_behind_the_organizations_limits_come_usage_outage_and_price(
     assert submitter.code() is None
 
 
-def test_a_window_ends_on_the_microsecond(db: Database) -> None:
+def test_a_window_ends_on_the_microsecond(db: SandboxDatabase) -> None:
     submitter = Submitter(db, per_minute=1, per_day=2)
     last_us = NOON + MINUTE_US - 1
 
@@ -351,7 +351,7 @@ def test_a_window_ends_on_the_microsecond(db: Database) -> None:
 
 @pytest.mark.parametrize("what", ["key", "member"])
 def test_a_daily_limit_counts_what_settled_today_and_what_is_held(
-    db: Database, what: str
+    db: SandboxDatabase, what: str
 ) -> None:
     submitter = Submitter(db)
     submitter.limit(
@@ -373,7 +373,7 @@ def test_a_daily_limit_counts_what_settled_today_and_what_is_held(
     assert submitter.code(now_us=tomorrow, price=PRICE - 1) is None
 
 
-def test_a_members_second_key_has_what_the_first_left(db: Database) -> None:
+def test_a_members_second_key_has_what_the_first_left(db: SandboxDatabase) -> None:
     submitter = Submitter(db)
     submitter.limit("member", submitter.member, PRICE + 1)
     second = submitter.make_key()
@@ -385,7 +385,7 @@ def test_a_members_second_key_has_what_the_first_left(db: Database) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "running", "pending"])
 def test_money_is_held_through_every_state_until_it_settles(
-    db: Database, state: str
+    db: SandboxDatabase, state: str
 ) -> None:
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE)
@@ -398,7 +398,7 @@ def test_money_is_held_through_every_state_until_it_settles(
     assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
 
 
-def test_a_key_of_another_organization_is_no_key(db: Database) -> None:
+def test_a_key_of_another_organization_is_no_key(db: SandboxDatabase) -> None:
     submitter, other = Submitter(db), Submitter(db)
 
     for key in (other.key, "key_none"):
@@ -407,7 +407,7 @@ def test_a_key_of_another_organization_is_no_key(db: Database) -> None:
     assert db.all("SELECT id FROM job") == []
 
 
-def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: Database) -> None:
+def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: SandboxDatabase) -> None:
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, 2 * PRICE)
     job, _ = submitter.submit()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mediakit.api_models import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import NewJob
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.store.jobs import JobRow
 from tests.sandbox.store.instants import DAY_US, NOON, at
 from tests.support.soak import trials
@@ -60,7 +60,7 @@ class Account:
 class Books:
     """A store with two organizations beside their accounts."""
 
-    def __init__(self, db: Database, credits_micro_usd: int) -> None:
+    def __init__(self, db: SandboxDatabase, credits_micro_usd: int) -> None:
         self.db = db
         self.now_us = NOON
         self.made = 0
@@ -236,7 +236,7 @@ def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
     credits: int, happened: list[tuple[Any, ...]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        db = Database(Path(folder) / "db")
+        db = SandboxDatabase(Path(folder) / "db")
         books = Books(db, credits)
         for kind, which, amount in happened:
             getattr(books, kind)(books.accounts[which], amount)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from mediakit.api_models import ErrorCode
-from mediakit.errors import ServiceError
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import NewJob
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
 
@@ -23,8 +22,8 @@ NOW = {"now_us": 0, "settle_due_us": 0}
 @contextmanager
 def opened(
     path: Path, *, concurrency: int = 2, queue_size: int = 50
-) -> Iterator[Database]:
-    db = Database(path)
+) -> Iterator[SandboxDatabase]:
+    db = SandboxDatabase(path)
     orgs.open_default(
         db,
         "a-secret-key",
@@ -40,12 +39,14 @@ def opened(
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
+def db(tmp_path: Path) -> Iterator[SandboxDatabase]:
     with opened(tmp_path / "db") as db:
         yield db
 
 
-def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> NewJob:
+def new_job(
+    db: SandboxDatabase, name: str, price: int | None = 0, **change: Any
+) -> NewJob:
     caller = orgs.find_caller(db, "a-secret-key")
     assert caller is not None
     fields: dict[str, Any] = {
@@ -62,29 +63,33 @@ def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> Ne
     return NewJob(**fields | change)
 
 
-def submit(db: Database, name: str, price: int | None = 0, **change: Any) -> JobRow:
+def submit(
+    db: SandboxDatabase, name: str, price: int | None = 0, **change: Any
+) -> JobRow:
     return admission.submit(db, new_job(db, name, price, **change), None)[0]
 
 
-def claimed(db: Database) -> JobRow:
+def claimed(db: SandboxDatabase) -> JobRow:
     job = jobs.claim(db, 0)
     assert job is not None
     return job
 
 
-def complete(db: Database, job: JobRow, charge_micro_usd: int) -> bool:
+def complete(db: SandboxDatabase, job: JobRow, charge_micro_usd: int) -> bool:
     return jobs.complete(db, job, charge_micro_usd, media_type="video", **NOW)
 
 
-def held(db: Database) -> int:
+def held(db: SandboxDatabase) -> int:
     return int(db.value("SELECT held_micro_usd FROM org"))
 
 
-def balance(db: Database) -> int:
+def balance(db: SandboxDatabase) -> int:
     return int(orgs.find_org(db, DEFAULT_ORG)["balance_micro_usd"])
 
 
-def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> None:
+def test_a_second_charge_of_a_job_is_refused_by_the_database(
+    db: SandboxDatabase,
+) -> None:
     submit(db, "a", 10)
     job = claimed(db)
     complete(db, job, 10)
@@ -102,11 +107,11 @@ def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> No
 
 
 def test_a_charge_that_settles_meanwhile_is_collected_once(
-    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: SandboxDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit(db, "a", 10)
     complete(db, claimed(db), 10)
-    other, rows = Database(tmp_path / "db"), db.all
+    other, rows = SandboxDatabase(tmp_path / "db"), db.all
 
     def rows_that_are_outdated(sql: str, *values: Value) -> list[sqlite3.Row]:
         found = rows(sql, *values)
@@ -119,7 +124,7 @@ def test_a_charge_that_settles_meanwhile_is_collected_once(
     other.close()
 
 
-def test_jobs_start_in_order_under_the_cap(db: Database) -> None:
+def test_jobs_start_in_order_under_the_cap(db: SandboxDatabase) -> None:
     for name in "abc":
         submit(db, name)
 
@@ -129,7 +134,9 @@ def test_jobs_start_in_order_under_the_cap(db: Database) -> None:
     assert claimed(db).id == "media_a"
 
 
-def test_a_run_that_was_cut_off_cannot_end_the_job_any_more(db: Database) -> None:
+def test_a_run_that_was_cut_off_cannot_end_the_job_any_more(
+    db: SandboxDatabase,
+) -> None:
     submit(db, "a", 10)
     cut_off = claimed(db)
     jobs.requeue_running(db)
@@ -153,19 +160,8 @@ def test_an_organization_keeps_its_balance_and_takes_new_limits(
         assert db.value("SELECT concurrency FROM org") == 7
 
 
-@pytest.mark.parametrize("version", [1, 99])
-def test_a_file_of_another_version_is_refused_in_words(
-    tmp_path: Path, version: int
-) -> None:
-    with opened(tmp_path / "db") as db:
-        db.run(f"PRAGMA user_version = {version}")
-
-    with pytest.raises(ServiceError, match="another version of mediakit"):
-        Database(tmp_path / "db")
-
-
 def test_what_a_transaction_has_read_stays_true_until_it_commits(
-    db: Database, tmp_path: Path
+    db: SandboxDatabase, tmp_path: Path
 ) -> None:
     other = sqlite3.connect(tmp_path / "db", timeout=0)
     with db.transaction():
@@ -176,7 +172,7 @@ def test_what_a_transaction_has_read_stays_true_until_it_commits(
 
 
 def test_a_full_disk_ends_a_transaction_with_its_own_error_and_is_survived(
-    db: Database,
+    db: SandboxDatabase,
 ) -> None:
     def write() -> None:
         with db.transaction():

@@ -90,6 +90,9 @@ _VALUES = {
     "media": lambda spec: st.sampled_from(URLS[spec.media_kind or "image"]),
     "number": _numbers,
     "object": _objects,
-    "text": lambda spec: st.text("ab @1", min_size=spec.min_length or 0, max_size=12),
+    # White space around a text is not sent.
+    "text": lambda spec: st.text(
+        "ab @1", min_size=spec.min_length or 0, max_size=12
+    ).filter(lambda text: text == text.strip()),
     "variants": lambda spec: st.one_of([values(v) for v in spec.variants.values()]),
 }

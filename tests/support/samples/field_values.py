@@ -13,7 +13,8 @@ Values = st.SearchStrategy[object]
 
 NESTED = ("object", "variants", "either")
 MOST_NESTED = 3
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+# White space around a text is not sent.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(str.strip)
 JSON: Values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(-1e9, 1e9) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner),

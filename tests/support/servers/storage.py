@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
@@ -25,9 +26,9 @@ class Storage(LoopbackServer):
 
     `gets` and `puts` say what befalls the next ones, in turn; None is nothing. A GET is
     cut after so many bytes, or answered with a status (negative). A PUT is cut halfway
-    (0), or answered with a status. `changes` holds what replaces a file before each GET
-    of it, and `stalls` pairs of events: set where a GET was cut, and waited for before
-    the connection is closed.
+    (0), or answered with a status, and with `put_page` as its body. `changes` holds
+    what replaces a file before each GET of it, and `stalls` pairs of events: set where
+    a GET was cut, and waited for before the connection is closed.
     `granted_length` returns the headers of a grant that name the length.
 
     Args:
@@ -35,6 +36,8 @@ class Storage(LoopbackServer):
         validator: "etag", "weak" (a weak ETag), "date" (Last-Modified) or "none".
         ranges: Give parts when they are asked for.
     """
+
+    late_s = 0.0  # how late a PUT is answered
 
     def __init__(
         self,
@@ -50,6 +53,8 @@ class Storage(LoopbackServer):
         self.redirects: dict[str, str] = {}
         self.gets: list[int | None] = []
         self.puts: list[int | None] = []
+        self.put_page = b""
+        self.put_headers: dict[str, str] = {}
         self.changes: list[bytes | None] = []
         self.stalls: list[tuple[threading.Event, threading.Event]] = []
         self.halfway: Callable[[], object] = lambda: None
@@ -119,8 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         with self.server.lock:
             self.server.taken[path] = body
+        time.sleep(self.server.late_s)
         location = {"Location": f"{self.server.base_url}/elsewhere"}
-        self._answer(fate or 200, b"", location if fate == 307 else {})
+        page = self.server.put_page if (fate or 200) < 300 else b""
+        more = self.server.put_headers if fate else {}
+        self._answer(fate or 200, page, location if fate == 307 else more)
 
     def do_GET(self) -> None:
         path = self._note()

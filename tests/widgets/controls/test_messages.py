@@ -6,6 +6,7 @@ from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
     hint_of,
+    inner_place,
     label_of,
     missing_text,
     problem_text,
@@ -21,20 +22,26 @@ def test_a_rule_names_other_places_as_people_do() -> None:
     )
     twice = Problem("tracks[1].id", "tracks[0]", "different from that of tracks[0]")
 
-    assert problem_text(late) == (
-        "Must be at least 500 ms, where track 1, keyframe 1 ends"
-    )
+    assert problem_text(late) == ("Must be at least 500 ms, where track 1, clip 1 ends")
     assert problem_text(twice) == ("Must be different from that of track 1")
+
+
+def test_a_place_inside_a_value_is_counted_by_the_name_of_what_stands_there() -> None:
+    missing = Problem("tracks[3].keyframes[0].timestamp", None, "a whole number")
+    assert inner_place(missing, "tracks[3]") == "clip 1, timestamp"
+    assert inner_place(missing, "tracks") == "no. 4, clip 1, timestamp"
+    assert inner_place(missing, missing.field) == ""
 
 
 def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> None:
     function = CATALOG.function("region-replace")
     [problem] = [p for p in function.check({}) if p.field == "modify_region_roi"]
-    spec = function.fields[problem.field]
+    spec, mask = function.fields[problem.field], function.fields["modify_region_mask"]
 
-    needed = "required, or else region mask"
-    assert missing_text(spec, problem) == f"Region to replace is {needed}."
-    assert problem_text(problem) == needed.capitalize()
+    assert missing_text(spec, problem, [mask]) == (
+        "Describe the region to replace, or paint a mask."
+    )
+    assert problem_text(problem) == "Required unless region mask is given"
 
 
 def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at() -> (

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from mediakit.errors import InputError, ServiceError
+from mediakit.money import format_usd
 from mediakit.widgets.dashboard.exports import jobs_text
 from mediakit.widgets.dashboard.figures import (
     UNKNOWN,
@@ -87,22 +88,26 @@ def test_the_figures_of_a_month_are_exact_and_its_jobs_are_counted_once(
     reading: MonthReading,
 ) -> None:
     assert texts(reading) == {
-        "charged": "$53.40",
+        "charged today (UTC)": "$4.66",
+        "charged in October": "$53.40",
         "forecast, 80% interval": "$80.93–$84.33",  # noqa: RUF001
-        "charged jobs": "45",
+        "jobs charged in October": "45",
         "per kept result": "$1.84",
         "vs September 1–20": "+0.1%",  # noqa: RUF001
     }
     exact = int(reading.charges["charge_micro_usd"].sum())
     assert reading.charged_micro_usd == exact
-    assert figures_of(reading, None)[0].exact == "$53.399146"
+    assert figures_of(reading, None)[1].exact == "$53.399146"
+    day = pd.to_datetime(reading.daily["day"], utc=True).dt.date == TODAY
+    today = int(reading.daily.loc[day, "charge_micro_usd"].sum())
+    assert figures_of(reading, None)[0].exact == format_usd(today)
     # A job that failed cost nothing: it is no charged job, and it is said.
     failed = reading.charges.head(2).assign(charge_micro_usd=0, status="failed")
     charges = pd.concat([reading.charges, failed], ignore_index=True)
     (jobs,) = (
         each
         for each in figures_of(replace(reading, charges=charges), None)
-        if each.label == "charged jobs"
+        if each.label == "jobs charged in October"
     )
     assert (jobs.text, jobs.exact) == ("45", "2 more at no charge (2 failed)")
     assert jobs_text(charges) == ("45 charged jobs and 2 more at no charge (2 failed)")
@@ -138,7 +143,7 @@ def test_the_parts_of_a_month_are_the_whole(by: By) -> None:
 @pytest.mark.parametrize(
     ("days", "text", "label"),
     [
-        (0, UNKNOWN, "forecast, after a complete day of spend"),
+        (0, UNKNOWN, "forecast: available after one full day"),
         (1, "$81.56", "rough forecast from 1 day"),
         (6, "$81.56", "rough forecast from 6 days"),
     ],
@@ -147,7 +152,7 @@ def test_a_forecast_says_how_little_it_rests_on_and_draws_no_range(
     reading: MonthReading, days: int, text: str, label: str
 ) -> None:
     early = replace(reading, forecast=replace(reading.forecast, complete_days=days))
-    figure = figures_of(early, None)[1]
+    figure = figures_of(early, None)[2]
     assert (figure.text, figure.label) == (text, label)
     assert "80%" not in so_far(early).alt
     assert "80%" in so_far(reading).alt

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
+from mediakit.client.budgets import budget_of
 from mediakit.errors import InputError, ServiceError
 from mediakit.widgets.dashboard import page as module
 from mediakit.widgets.dashboard.page import write_report
@@ -60,6 +61,61 @@ def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> N
     assert "onerror" not in {name for _, attrs in page.tags for name in attrs}
 
 
+def test_the_page_has_the_projects_the_forecast_and_the_budget(
+    html: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Markup(html).text
+    for words in ("By project", "Dunes", "Harbour", "no project"):
+        assert words in page
+    assert "80% interval" in page
+    assert "Budget and forecast" not in page
+    leave_out_pictures(monkeypatch)
+    path = tmp_path / "budget.html"
+    budget = budget_of("report", "$60")
+    spend: Any = FakeSpend()
+    anyio.run(write_report, spend, TODAY, None, path, budget, {})
+    text = Markup(path.read_text("utf-8")).text
+    assert "Budget and forecast" in text
+    assert "over the budget of $60.00" in text
+    anyio.run(write_report, spend, TODAY, "2026-09", path, budget, {})
+    assert "The budget of $60.00 was exceeded by" in Markup(path.read_text()).text
+
+
+@pytest.mark.parametrize("unreadable", [("daily",), ("monthly",), ("daily", "monthly")])
+def test_a_report_that_cannot_be_read_leaves_a_page_of_the_rest_and_says_so(
+    unreadable: tuple[str, ...], tmp_path: Path
+) -> None:
+    spend = FakeSpend()
+
+    async def refuse(*_: Any, **__: Any) -> Any:
+        raise ServiceError("The report has no list of charges.", status=200)
+
+    for name in unreadable:
+        setattr(spend, name, refuse)
+    labels = {"key_1": "Mia"}
+    page = Markup(write(tmp_path / "month.html", spend, **labels).read_text("utf-8"))
+
+    assert "$53.40charged" in page.text
+    for name in unreadable:
+        sentence = f"charges in this history stand in for the {name} report"
+        if unreadable == ("monthly",):
+            sentence = "the amount charged is the sum of the daily report"
+        assert page.text.count(sentence) == 1
+    assert "Total45$53.399146100.00" in page.text
+
+
+def test_a_service_that_does_not_answer_leaves_no_page(tmp_path: Path) -> None:
+    spend = FakeSpend()
+
+    async def refuse(*_: Any, **__: Any) -> Any:
+        raise ServiceError("The service does not respond.")
+
+    spend.daily = refuse  # type: ignore[method-assign]
+    with pytest.raises(ServiceError, match="does not respond"):
+        write(tmp_path / "month.html", spend)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_page_needs_no_network_and_no_script(html: str) -> None:
     page = Markup(html)
     assert TAGS_NOT_NEEDED.isdisjoint(tag for tag, _ in page.tags)
@@ -69,7 +125,9 @@ def test_the_page_needs_no_network_and_no_script(html: str) -> None:
     assert all(url.startswith(("data:", "#")) for url in urls)
     assert set(re.findall(r"url\((.)", html)) <= {"#"}
     # Each plot is drawn once, and takes the colours of the reader's theme.
-    assert [tag for tag, _ in page.tags].count("svg") == 6
+    pictures = [attrs for tag, attrs in page.tags if tag in ("svg", "img")]
+    assert len(pictures) == 6
+    assert all(attrs.get("aria-label") or attrs.get("alt") for attrs in pictures)
     assert "prefers-color-scheme:dark" in html
 
 
@@ -90,7 +148,7 @@ def test_what_is_not_explained_is_listed(
     class Unexplained(FakeReconciliation):
         def frame(self, by: str = "month") -> Any:
             found = super().frame(by)
-            return found.assign(verdict="elsewhere", difference_micro_usd=17)
+            return found.assign(verdict="other_key", difference_micro_usd=17)
 
     class Spend(FakeSpend):
         async def reconcile(self, month: str | None = None) -> FakeReconciliation:
@@ -99,7 +157,8 @@ def test_what_is_not_explained_is_listed(
     leave_out_pictures(monkeypatch)
     page = Markup(write(tmp_path / "page.html", Spend()).read_text("utf-8"))
     assert "! $0.000017 is not explained." in page.text
-    assert "sandbox/r1/r1$0.000017elsewhere" in page.text
+    assert "What is not explained" in page.text
+    assert "$0.000017another API key" in page.text
 
 
 def test_a_month_that_is_over_is_reported_whole_and_an_empty_one_says_so(

@@ -11,15 +11,17 @@ import pytest
 
 from mediakit import Client
 from mediakit.api_models import Balance
-from mediakit.errors import ConflictError, InputError
+from mediakit.errors import ConflictError, InputError, ServiceError
+from mediakit.estimates import Estimate
 from mediakit.sandbox.server.running import RunningSandbox
+from mediakit.widgets.form import funds_store
 from mediakit.widgets.form.controller import (
     SHORT_BALANCE_AGE_S,
     Form,
     is_open,
 )
 from mediakit.widgets.form.fields_payload import is_main
-from mediakit.widgets.toolkit.cell_outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 from tests.spec import accepted
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.rows import assert_each
@@ -53,7 +55,7 @@ def test_a_form_makes_a_job_and_the_balance_drops_by_its_price(
     before = own_client.balance().spendable_micro_usd
 
     assert generate_button(form).disabled
-    assert "Prompt is required." in shown(form)
+    assert "Enter a prompt." in shown(form)
     box(form, "prompt").value = "a kite over dunes"
     box(form, "duration").value = 3
     assert "$0.204" in shown(form)
@@ -107,7 +109,8 @@ def test_a_price_that_nobody_saw_before_the_click_is_not_paid(
 
     click(duration="13")
     until(lambda: not form.state.sending, form)
-    assert "The price is now $1.17. Nothing was sent." in error_of(form)
+    said = "The price is now $1.17 instead of $0.72. Nothing was sent."
+    assert said in error_of(form)
     click()  # the second half of a double click, which saw the old price
     until(lambda: not form.state.sending, form)
     assert not form.jobs
@@ -127,10 +130,10 @@ def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
     make_form: MakeForm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = make_form("text-to-video", prompt="a kite", duration=3)
-    sent: list[dict[str, Any]] = []
+    sent: list[tuple[dict[str, Any], Estimate]] = []
 
-    async def submit(body: dict[str, Any]) -> None:
-        sent.append(body)
+    async def submit(body: dict[str, Any], price: Estimate) -> None:
+        sent.append((body, price))
         raise InputError("prompt", got="a test", accepted="nothing")
 
     monkeypatch.setattr(form._purchases, "submit", submit)
@@ -153,12 +156,10 @@ def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
         for do, said in messages:
             say(form, do, view="a", **said)
         until(lambda: not form.state.sending, form)
-        if 68_000 * int(values["duration"]) > seen:
-            assert sent == []
-        else:
-            [body] = sent
-            assert body["prompt"] == values["prompt"]
-            assert body["duration"] == int(values["duration"])
+        [(body, price)] = sent
+        assert price.high == seen
+        assert body["prompt"] == values["prompt"]
+        assert body["duration"] == int(values["duration"])
 
 
 def test_a_click_on_values_that_code_has_changed_sends_nothing(
@@ -257,6 +258,38 @@ def admission(client: Client, monkeypatch: pytest.MonkeyPatch) -> Admission:
     return Admission(client, monkeypatch)
 
 
+def test_in_a_terminal_each_widget_is_a_line_that_says_what_to_do_instead(
+    own_client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    form = own_client.form("text-to-video")
+    studio, dashboard = own_client.studio(), own_client.spend.dashboard()
+    for each in (form, studio, dashboard):
+        each._ipython_display_()
+        line = capsys.readouterr().out
+        assert line.count("\n") == 1
+        assert "it shows in a notebook. In code: client." in line
+        each.close()
+    assert repr(form.widget) == "<form for text-to-video>"
+
+
+def test_a_service_that_comes_back_is_noticed_without_a_click(
+    client: Client, monkeypatch: pytest.MonkeyPatch, make_form: MakeForm
+) -> None:
+    monkeypatch.setattr(funds_store, "AGAIN_S", 0.01)
+    answers = iter([ServiceError("The service does not answer.")] * 3)
+
+    async def balance() -> Balance:
+        for error in answers:
+            raise error
+        return Balance(balance_micro_usd=5_000_000)
+
+    monkeypatch.setattr(client.core, "balance", balance)
+    form = make_form("text-to-video", prompt="a kite")
+    until(lambda: form.state.funds.balance is not None, form)
+    assert form.state.funds.trouble is None
+    assert "Balance $5.00" in shown(form)
+
+
 def test_what_cannot_be_paid_is_said_and_the_balance_is_read_again_by_a_button(
     admission: Admission, make_form: MakeForm
 ) -> None:
@@ -294,7 +327,7 @@ def test_what_the_budget_cannot_carry_is_said_before_it_is_sent(
         form = Form(client, client.catalog.function("text-to-video"), {"prompt": "a"})
         until(lambda: form.state.funds.balance is not None, form)
 
-        assert "Budget: $0.50" in shown(form)
+        assert "Budget $0.50" in shown(form)
         press_generate(form)
         until(lambda: form.state.submit_reason is not None, form)
         assert "This costs $0.34, but only $0.16 of your budget is left" in shown(form)
@@ -382,7 +415,7 @@ def test_an_open_function_takes_any_field_and_sends_it_as_it_was_given(
         "size": [1, 2],
     }
     again = make_form("text-to-image", style="ink")
-    assert again.request() == form.request() | {"style": "ink"}
+    assert again.request() == {"style": "ink", "mask": None, "size": [1, 2]}
 
 
 def test_what_is_no_json_is_kept_and_keeps_the_form_from_being_sent(
@@ -428,13 +461,17 @@ def test_an_error_in_a_handler_is_a_sentence_in_the_form(make_form: MakeForm) ->
 @pytest.mark.parametrize(
     "cells",
     [
-        pytest.param((Cell("a", "run 1"), Cell("a", "run 2")), id="the same cell"),
+        pytest.param(
+            (NotebookCell("a", "run 1"), NotebookCell("a", "run 2")), id="the same cell"
+        ),
         pytest.param((None, None), id="no notebook"),
-        pytest.param((Cell("1", "1"), Cell("2", "2")), id="cells are not known"),
+        pytest.param(
+            (NotebookCell("1", "1"), NotebookCell("2", "2")), id="cells are not known"
+        ),
     ],
 )
 def test_a_rerun_takes_over_values_and_jobs_and_closes_the_form_before(
-    make_form: MakeForm, cells: tuple[Cell | None, Cell | None]
+    make_form: MakeForm, cells: tuple[NotebookCell | None, NotebookCell | None]
 ) -> None:
     before = make_form("text-to-video", cells[0], prompt="from the code", duration=3)
     press_generate(before)
@@ -455,12 +492,12 @@ def test_forms_of_one_function_are_identified_by_their_cell_and_their_order_in_i
     make_form: MakeForm,
 ) -> None:
     def run_cell(run: str, count: int) -> list[Form]:
-        cell = Cell("a", run)
+        cell = NotebookCell("a", run)
         return [make_form("text-to-video", cell) for _ in range(count)]
 
     before = run_cell("run 1", 3)
-    make_form("r1", Cell("a", "run 1"))
-    other = make_form("text-to-video", Cell("b", "run 1"), prompt="other")
+    make_form("r1", NotebookCell("a", "run 1"))
+    other = make_form("text-to-video", NotebookCell("b", "run 1"), prompt="other")
     for place, form in enumerate(before):
         box(form, "prompt").value = f"no. {place}"
     assert all(form.widget.comm is not None for form in before)
@@ -500,9 +537,9 @@ def test_closing_a_client_closes_its_forms(
     url, key = sandbox.base_url, sandbox.api_key
     with Client(url, key, home=tmp_path) as client:
         function = client.catalog.function("text-to-video")
-        form = Form(client, function, cell=Cell("closing", "run 1"))
-        assert is_open(client, function, Cell("closing", "run 2"))
-    assert not is_open(client, function, Cell("closing", "run 2"))
+        form = Form(client, function, cell=NotebookCell("closing", "run 1"))
+        assert is_open(client, function, NotebookCell("closing", "run 2"))
+    assert not is_open(client, function, NotebookCell("closing", "run 2"))
     assert in_use() == before
     finish(form)
 
@@ -541,7 +578,7 @@ def test_what_a_form_leaves_without_a_kernel_names_its_values_and_its_price(
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "a kite over dunes" in bundle["text/html"]
     assert "<span>$</span>0.34" in bundle["text/html"]
-    plain = f"<Form for text-to-video of {form.client.service.label}>"
+    plain = repr(form)
     assert bundle["text/plain"] == plain
 
 

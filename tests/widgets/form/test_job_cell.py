@@ -14,7 +14,7 @@ from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.job_cell import JobCell, show_in
 from mediakit.widgets.job.payload import varied
 from mediakit.widgets.toolkit.cell_identity import MOST_UNTOLD_RUNS
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, NotebookCell
 from tests.support.job_states import (
     BODY,
     state_of,
@@ -153,14 +153,16 @@ def test_a_cell_that_is_run_again_closes_the_views_of_other_jobs_too(
         for take in "ab":  # one cell may show several
             state = state_of("queued", id=f"media_{take}{number}")
             job = AsyncJob(client.components.jobs, state)
-            show_in(Cell("a", f"run {number}"), job, client)
+            show_in(NotebookCell("a", f"run {number}"), job, client)
         return in_use()
 
     once = run(1)
     assert [run(number) for number in (2, 3, 4)] == [once] * 3
     # What another run of it shows in another cell is no replacement.
     show_in(
-        Cell("b", "run 5"), AsyncJob(client.components.jobs, state_of("queued")), client
+        NotebookCell("b", "run 5"),
+        AsyncJob(client.components.jobs, state_of("queued")),
+        client,
     )
     assert in_use() > once
 
@@ -170,7 +172,7 @@ def test_where_cells_are_not_told_apart_the_views_of_the_latest_runs_stay(
 ) -> None:
     def run(number: int) -> int:
         job = AsyncJob(client.components.jobs, state_of("queued", id=f"media_{number}"))
-        show_in(Cell(f"run {number}", f"run {number}"), job, client)
+        show_in(NotebookCell(f"run {number}", f"run {number}"), job, client)
         return in_use()
 
     counts = [run(number) for number in range(MOST_UNTOLD_RUNS + 5)]

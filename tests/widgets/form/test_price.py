@@ -11,8 +11,10 @@ import pytest
 from mediakit.api_models import Balance
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
+from mediakit.errors import PriceError
+from mediakit.estimates import refuse_dearer
 from mediakit.widgets.form.funds import Affordability, Funds
-from mediakit.widgets.form.payload import Ends, is_dearer, price_payload, tone_of
+from mediakit.widgets.form.payload import price_payload, price_seen, tone_of
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.styles import Tone
 from tests.support.widgets import texts
@@ -47,29 +49,29 @@ AUTO = {"prompt": "a", "duration": "auto"}
             [
                 "$0.34",
                 "exact",
-                "Balance: $100.00 · enough for about 294 runs",
+                "Balance $100.00 · about 294 more",
             ],
         ),
         (
             state_of("r1", usd(100), **AUTO),
-            ["$0.97\u2013$7.28", "upper bound", "enough for about 13 runs"],
+            ["$0.97\u2013$7.28", "upper bound", "about 13 more"],
         ),
         (
             state_of("text-to-video", usd(10, 680_000, 2)),
             [
-                "Balance: $9.32 · enough for about 27 runs",
+                "Balance $9.32 · $0.68 held · about 27 more",
                 "$0.68 is held for 2 jobs in progress",
             ],
         ),
         (
             state_of("text-to-video", replace(usd(100), budget=budget(300_000))),
-            ["Budget: $0.70 · enough for about 2 runs", "warn"],
+            ["Budget $0.70 · about 2 more", "warn"],
         ),
         (  # the balance has less than the budget
             state_of(
                 "text-to-video", replace(usd(100, 99_500_000, 2), budget=budget(0))
             ),
-            ["Balance: $0.50 · enough for about 1 run"],
+            ["Balance $0.50 · $99.50 held · about 1 more"],
         ),
         (  # of a budget, only what its own jobs hold is said
             state_of(
@@ -77,14 +79,14 @@ AUTO = {"prompt": "a", "duration": "auto"}
                 replace(usd(100, 50_000_000, 7), budget=budget(0, 340_000)),
             ),
             [
-                "Budget: $0.66 · enough for about 1 run",
+                "Budget $0.66 · $0.34 held · about 1 more",
                 "$0.34 is held for jobs in progress",
             ],
         ),
-        (state_of("r1", usd(5), **AUTO), ["Balance: $5.00"]),
+        (state_of("r1", usd(5), **AUTO), ["Balance $5.00"]),
         (
             state_of("keyframes", usd(100)),
-            ["Add pictures to see the price.", "Balance: $100.00"],
+            ["Choose images to see the price.", "Balance $100.00"],
         ),
         (
             state_of("text-to-video", Funds(trouble="No answer <b>")),
@@ -92,7 +94,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
         ),
         (
             state_of("video-upscale", usd(100), video_url="https://a.test/a.mp4"),
-            ["no upper price known", " per s", "Balance: $100.00"],
+            ["no upper price known", " per s", "Balance $100.00"],
         ),
     ],
 )
@@ -103,7 +105,7 @@ def test_a_price_stands_with_its_kind_beside_what_is_left(
 
     assert [part for part in parts if part not in said] == []
     # Without a count, no number of runs is made up; without a balance, no amount.
-    assert ("enough for" in said) is ("enough for" in "".join(parts))
+    assert ("about" in said) is ("about" in "".join(parts))
     assert ("$0.00" in said) is ("$0.00" in "".join(parts))
 
 
@@ -111,7 +113,7 @@ def test_a_balance_says_from_when_it_is() -> None:
     state = state_of("text-to-video", usd(100))
     read = replace(state.funds, read_at=datetime(2026, 3, 1, 12, 0).astimezone())
 
-    assert "294 runs\nas of 12:00" in whole(state.with_balance(read))
+    assert "294 more · 12:00" in whole(state.with_balance(read))
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,7 @@ def test_the_lines_of_a_price_are_quantity_rate_and_amount() -> None:
     assert price_payload(unknown)["lines"][0][-1] == "price not known yet"
 
 
+Ends = tuple[int | None, int | None]
 FROM_CHEAP_TO_DEAR: list[Ends] = [
     (0, 0),
     (5, 5),
@@ -158,6 +161,12 @@ FROM_CHEAP_TO_DEAR: list[Ends] = [
 def test_a_price_is_dearer_by_its_upper_end_and_dearest_without_one(
     before: Ends, now: Ends
 ) -> None:
-    assert is_dearer(now, before)
-    assert not is_dearer(before, now)
-    assert not is_dearer(now, now)
+    cheap, dear = price_seen(before), price_seen(now)
+    assert cheap is not None
+    assert dear is not None
+    refuse_dearer(cheap, dear)
+    refuse_dearer(dear, dear)
+    with pytest.raises(PriceError) as caught:
+        refuse_dearer(dear, cheap)
+    assert caught.value.price_micro_usd == now[1]
+    assert caught.value.expected_micro_usd == before[1]

@@ -25,10 +25,9 @@ from mediakit.widgets.form.controller import Form, is_open
 from mediakit.widgets.form.draft_store import origin_of
 from mediakit.widgets.form.purchase import ANOTHER
 from mediakit.widgets.job.jobs import MOST_JOBS
-from mediakit.widgets.job.payload import next_text
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.toolkit.cell_identity import CellPlace, ReplacedByCell
-from mediakit.widgets.toolkit.cell_outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 from tests.support.samples.media_samples import make_png
 from tests.support.waiting import PATIENCE_S
 from tests.support.widgets import (
@@ -88,7 +87,7 @@ class Kernels:
         named = {n: more.pop(n) for n in ("name", "fresh") if n in more}
         function = self.client.catalog.function(more.pop("kind", KIND))
         run = f"run {len(self._forms)}"
-        form = Form(self.client, function, more, cell=Cell(cell, run), **named)
+        form = Form(self.client, function, more, cell=NotebookCell(cell, run), **named)
         self.add(form)
         return form
 
@@ -139,7 +138,7 @@ def test_what_was_typed_and_not_sent_is_there_after_a_restart(
     until(lambda: "typed" in (forms.draft(store, origin) or ""))
 
     kernels.start() if is_killed else kernels.restart()
-    function, cell = form.function, Cell("cell-1", "later")
+    function, cell = form.function, NotebookCell("cell-1", "later")
     assert not is_open(kernels.client, function, cell, "another")
     assert is_open(kernels.client, function, cell)
     again = kernels.form(kind="keyframes", images=[A_PICTURE], seed=4)
@@ -203,6 +202,57 @@ def test_jobs_come_back_newest_first_without_the_network(
         assert view.state.record.id in view.card_html
         assert "data:image/jpeg" in view.card_html
     assert [path for path in asked if "media" in path] == []
+
+
+def test_a_job_that_show_it_brought_is_there_after_a_restart_and_needs_no_offer(
+    kernels: Kernels,
+) -> None:
+    bought = kernels.client.submit(KIND, **KITE)
+    form = kernels.form(**KITE)
+    until(lambda: form.state.owned is not None)
+    form._on_message({"do": "show_owned"}, [])
+    until(lambda: ids(form) == [bought.id])
+    assert form.state.owned is None
+
+    kernels.restart()
+    back = kernels.form(**KITE)
+    assert ids(back) == [bought.id]
+    assert generate_button(back).description == "Another take · $0.204"
+    back.values.prompt = "another kite"
+    back.values.prompt = KITE["prompt"]
+    assert back.state.owned is None
+    assert back.state.is_another_take
+
+    kernels.restart()
+    again = kernels.form(**KITE, fresh=True)
+    until(lambda: again.state.owned is not None)
+    again._on_message({"do": "show_owned"}, [])
+    until(lambda: ids(again) == [bought.id])
+    kernels.restart()
+    without = kernels.form(**KITE)
+    assert ids(without) == []
+    until(lambda: without.state.owned is not None)
+
+
+def test_a_value_that_the_code_gives_no_more_is_its_default_again_unless_typed(
+    kernels: Kernels,
+) -> None:
+    form = kernels.form(prompt="a", duration=3, resolution="1080p")
+    form.values.resolution = "4k"
+    assert generate_button(form).description == "Generate · $1.008"
+    for restarts in (False, True):
+        if restarts:
+            kernels.restart()
+        form = kernels.form(prompt="b")
+        assert form.values["duration"] == 5
+        assert form.values["resolution"] == "4k"
+        assert form.values["prompt"] == "b"
+
+    kernels.form(cell="two", prompt="a", duration=3, resolution="1080p")
+    kernels.restart()
+    again = kernels.form(cell="two", prompt="b")
+    price = kernels.client.estimate(KIND, prompt="b")
+    assert generate_button(again).description == f"Generate · {price.text}"
 
 
 @pytest.mark.soak
@@ -285,7 +335,7 @@ def test_a_local_file_and_the_next_take_of_its_result_belong_to_their_form(
     press_generate(form)
     (view,) = form.jobs
     until(lambda: "next" in view.payload["acts"])
-    press(view, "next", text=next_text(view.state))
+    press(view, "next", text=view.payload["prices"]["next"])
     until(lambda: len(form.jobs) == 2, form)
     made = ids(form)
 

@@ -163,8 +163,8 @@ def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> Non
 @pytest.mark.parametrize(
     ("kind", "values", "reason"),
     [
-        ("text-to-video", {}, "Prompt is required."),
-        ("keyframes", {}, "Images are required."),
+        ("text-to-video", {}, "Enter a prompt."),
+        ("keyframes", {}, "Choose images."),
         (
             "image-upscale",
             {"image_url": A_PICTURE, "model": "wonder", "detail": True},
@@ -197,8 +197,8 @@ def test_the_reason_why_it_cannot_be_sent_is_one_sentence(
 @pytest.mark.parametrize(
     ("kind", "values", "gap"),
     [
-        ("keyframes", {}, "Add pictures to see the price."),
-        ("r1", {}, "Choose the duration to see the price."),
+        ("keyframes", {}, "Choose images to see the price."),
+        ("r1", {}, "Choose a duration to see the price."),
         (
             "text-to-video",
             {"duration": 99},

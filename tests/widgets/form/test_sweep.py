@@ -243,7 +243,11 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     vary(form, "prompt", "a kite\na fox")
     vary(form, "resolution")
     assert axis(form, "resolution")["ticked"] == [0]
-    say(form, "sweep", axis="resolution", ticked=[0, 1])
+    say(form, "sweep", axis="resolution", option=1, on=True)
+    until_planned(form, "Run 4 cells · $0.948")
+    say(form, "sweep", axis="resolution", option=0, on=False)
+    assert axis(form, "resolution")["ticked"] == [1]
+    say(form, "sweep", axis="resolution", option=0, on=True)
     until_planned(form, "Run 4 cells · $0.948")
 
     form.values.duration = 5
@@ -252,8 +256,10 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     until_planned(form, "Run 8 cells · $3.16")
     assert 'resolution=["720p", "1080p"]' in sweep(form)["code"]
     say(form, "sweep", budget="$1.50")
-    assert sweep(form)["fits"] == "3 of 8 fit in $1.50."
-    assert sweep(form)["run"] == "Run · up to $1.50"
+    assert sweep(form)["fits"] == (
+        "About 4 of 8 fit in $1.50, which completes 1 of 2 prompts."
+    )
+    assert sweep(form)["run"] == "Run about 4 of 8 · up to $1.50"
     say(form, "sweep", budget="$0.10")
     assert sweep(form)["fits"] == "0 of 8 fit in $0.10."
     assert sweep(form)["off"]
@@ -281,10 +287,9 @@ def test_what_a_budget_has_paid_for_already_fits_no_second_time(
     assert sweep(form)["fits"] == "2 of 3 fit in $0.45."
     run(form)
 
-    until(
-        lambda: sweep(form)["fits"] == "0 of 1 fit in the $0.042 left of $0.45.", form
-    )
-    until(lambda: sweep(form)["run"] == "Run · up to $0.042", form)
+    left = "0 of 1 fit in the $0.042 left of $0.45."
+    until(lambda: sweep(form)["fits"] == left, form)
+    until(lambda: sweep(form)["run"] == "Run 0 of 1 · $0.00", form)
     assert sweep(form)["off"]
     assert len(own_client.history.frame()) == 2
     say(form, "sweep", budget="$0.70")
@@ -367,7 +372,8 @@ def test_run_pays_for_each_cell_once_and_its_wall_comes_back_with_the_form(
 def test_local_files_vary_and_are_not_uploaded_for_the_plan(
     client: Client, tmp_path: Path
 ) -> None:
-    files = [make_png(tmp_path / name, (64, 48)) for name in ("cat.png", "dog.png")]
+    sizes = {"cat.png": (64, 48), "dog.png": (48, 64)}
+    files = [make_png(tmp_path / name, size) for name, size in sizes.items()]
     form = client.form("image-upscale")
     open_sweep(form)
     vary(form, "image_url", "\n".join([*map(str, files), "gone.png"]))

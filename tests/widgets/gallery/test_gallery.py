@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from mediakit.clock import SystemClock
 from mediakit.errors import InputError
 from mediakit.history import Preference
 from mediakit.widgets.gallery import (
+    Done,
     Gallery,
     WallActions,
     WallCell,
@@ -30,7 +31,7 @@ from tests.support.samples.walls import Page, make_cell, make_cells, make_poster
 from tests.support.soak import trials
 from tests.support.submissions import preference
 from tests.support.widgets import until
-from tests.sweep.runs import run
+from tests.sweep.runs import begin, run, statuses
 
 Make = Callable[..., Gallery]
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -48,6 +49,10 @@ wall.update([replace(cell, rating=4) for cell in cells])
 import time
 time.sleep(3)
 """
+
+
+def free(offers: dict[str, Any]) -> list[str]:
+    return [name for name, o in offers.items() if o["text"] == "Show upscaled · $0.00"]
 
 
 @pytest.fixture
@@ -237,21 +242,22 @@ def test_the_pair_that_teaches_most_is_asked_and_what_was_stored_is_counted(
 def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> None:
     done: list[object] = []
 
-    async def retry(cell: int) -> str:
-        done.append(cell)
+    async def retry(cell: int, text: str) -> str:
+        done.append((cell, text))
         return ""
 
-    async def export() -> str:
-        return "Saved 6 files."
+    async def export() -> Done:
+        return Done("Saved 6 files.", path="/here/report.html")
 
     actions = WallActions(retry=retry, export=export)
     wall = make(make_cells(status="failed"), actions=actions)
     page = Page(wall)
 
-    page.answer(page.asks("retry", cell=3))
-    assert page.answer(page.asks("export"))["said"] == "Saved 6 files."
+    page.answer(page.asks("retry", cell=3, text="Retry (R)"))
+    answer = page.answer(page.asks("export"))
+    assert (answer["said"], answer["path"]) == ("Saved 6 files.", "/here/report.html")
 
-    assert done == [3]
+    assert done == [(3, "Retry (R)")]
     offered = {name for name, is_offered in wall.widget.can.items() if is_offered}
     assert offered == {"retry", "export"}
 
@@ -299,7 +305,8 @@ def test_a_cell_keeps_the_newest_static_twin_and_the_live_wall(tmp_path: Path) -
     html = [
         output["data"]["text/html"]
         for output in shown["outputs"]
-        if output["data"].get("text/html")
+        # The other one says what to do where no widgets are.
+        if output["data"].get("text/html") and VIEW not in output["data"]
     ]
     views = [output for output in shown["outputs"] if VIEW in output["data"]]
     assert len(html) == len(views) == 1
@@ -333,19 +340,22 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         assert not offers["use:sandbox/video-upscale/video-upscale"]["is_paid"]
         old = {**offers["take"], "text": "Another take · $0.10"}
         refused = page.answer(page.asks("act", job=job, offer=old))
-        assert refused["error"].startswith("The price has changed")
+        for price in ("“Another take · $0.204”", "“Another take · $0.10”"):
+            assert price in refused["error"]
         assert len(client.history.page()) == 1
         taken = page.answer(page.asks("act", job=job, offer=offers["take"]))
         assert taken["error"] == ""
         until(lambda: page.shown["progress"] == "2 of 2 done")
         assert [cell.made for cell in wall.cells] == ["", "take 2"]
-        # It is no cell of the sweep, whose budget and keepers do not count it.
-        spent, other = clip.progress.spent_micro_usd, wall.cells[1].job_id
+        # It is no cell of the sweep, and counts against its budget all the same.
+        other = wall.cells[1].job_id
         page.answer(page.judges(str(other), keep=True))
         assert ("1", "cell") in page.shown["figures"]
-        assert ("1", "made here, 1 kept") in page.shown["figures"]
+        made = ("1", "made from them for $0.204, 1 kept")
+        until(lambda: made in page.shown["figures"])
         assert (clip.kept, len(clip.frame())) == ([], 1)
-        assert clip.progress.spent_micro_usd == spent == 204_000
+        until(lambda: ("$0.408", "spent") in page.shown["figures"])
+        assert clip.progress.spent_micro_usd == 408_000
 
     picture = run(client, client.sweep("text-to-image", prompt=["a gull"]))
     with wall_of(picture) as (wall, page, job):
@@ -353,7 +363,7 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         page.answer(page.asks("act", job=job, offer=upscale))
         until(lambda: page.shown["progress"] == "2 of 2 done")
         assert [cell.made for cell in wall.cells] == ["", "Image upscale"]
-        assert offered(page, job)["upscale"]["text"] == "Show upscaled · $0.00"
+        assert free(offered(page, job)) == [f"show:{wall.cells[1].job_id}"]
 
 
 def test_forms_open_right_below_the_wall_and_are_closed_one_by_one(
@@ -392,7 +402,7 @@ def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
         until(lambda: page.shown["progress"] == "4 of 4 done")
         made = [(cell.made, cell.prompt, cell.rating) for cell in wall.cells[2:]]
         assert made == [("take 2", "a gull", 5), ("Image upscale", None, None)]
-        assert offered(page, other)["upscale"]["text"] == "Show upscaled · $0.00"
+        assert len(free(offered(page, other))) == 1
     assert len(client.history.page()) == count
     # Another sweep of the same prompt asked for none of them.
     with wall_of(run(client, client.sweep("text-to-image", prompt="a gull"))) as alone:
@@ -400,28 +410,81 @@ def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
         assert len(alone[0].cells) == 1
 
 
-def test_a_cell_that_the_budget_left_out_says_what_sending_it_costs_and_why_not(
+def test_a_cell_that_the_budget_left_out_is_sent_once_the_budget_is_raised(
     client: Client,
 ) -> None:
     plan = client.sweep("text-to-video", prompt=["a gull", "a kite"], duration=3)
     results: Any = run(client, plan, "$0.30")
     wall = results.gallery()
     page = Page(wall)
-    figures = ("2", "cells"), ("$0.204", "spent of $0.30"), ("0", "kept")
+    figures = ("2", "cells"), ("$0.204", "of $0.30 spent"), ("0", "kept")
     until(lambda: page.shown["figures"] == figures)
-    assert page.cell(1)["retry_price"] == "$0.204"
-    assert "retry_price" not in page.cell(0)
+    until(lambda: "Raise" in page.cell(1)["retry"])
+    text = page.cell(1)["retry"]
+    assert text == "Raise the budget to $0.408 and send (R) · $0.204"
+    assert "retry" not in page.cell(0)
 
-    answer = page.answer(page.asks("retry", cell=1))
-
-    assert "Run the plan with a larger budget" in answer["said"]
+    refused = page.answer(page.asks("retry", cell=1, text="Retry (R) · $0.204"))
+    assert text in refused["error"]
     assert len(client.history.page()) == 1
     wall.close()
 
     with wall_of(run(client, plan, "$0.30")) as (_, again, _):
-        owned = ("1", "already yours, free")
-        spent = ("$0.204", "spent of $0.30, with earlier runs")
+        owned = ("1", "already yours · $0")
+        spent = ("$0.204", "of $0.30 spent, including earlier runs")
         until(lambda: {owned, spent} <= {*again.shown["figures"]})
+        answer = again.answer(again.asks("retry", cell=1, text=text))
+        assert answer["said"] == "Sent again. It may cost $0.204."
+        spent = ("$0.408", "of $0.408 spent, including earlier runs")
+        until(lambda: spent in again.shown["figures"])
+        gone = again.answer(again.asks("retry", cell=1, text=text))
+        assert "has a result or is being made" in gone["error"]
+        for cell in (-1, 2, True):
+            lost = again.answer(again.asks("retry", cell=cell, text=text))
+            assert lost["error"]
+
+
+def test_the_rest_is_sent_at_once_at_the_price_on_its_button_and_never_twice(
+    client: Client,
+) -> None:
+    prompts = ["a gull at dusk", "a kite at dusk", "a fox at dusk"]
+    plan = client.sweep("text-to-video", prompt=prompts, duration=3)
+    wall = cast("Any", run(client, plan, "$0.30")).gallery()
+    page = Page(wall)
+    text = "Raise the budget to $0.612 and send 2 · $0.408"
+    until(lambda: page.shown["rest"] == text)
+
+    for stale in ("Send the other 2 · $0.102", "Raise the budget to $0.3 and send 1"):
+        refused = page.answer(page.asks("rest", text=stale))
+        assert text in refused["error"]
+    assert len(client.history.page()) == 1
+
+    first, second = (page.asks("rest", text=text) for _ in range(2))
+    assert page.answer(first)["said"] == "Sending 2 cells. They may cost $0.408."
+    assert "has a result or is being made" in page.answer(second)["error"]
+    spent = ("$0.612", "of $0.612 spent")
+    until(lambda: spent in page.shown["figures"])
+    assert not page.shown["rest"]
+    assert len(client.history.page()) == 3
+    wall.close()
+
+
+def test_a_run_that_is_stopped_on_its_wall_sends_nothing_more(client: Client) -> None:
+    plan = client.sweep("text-to-video", prompt=[f"a gull {n}" for n in range(12)])
+    results = begin(client, plan, in_flight=1)
+    wall = cast("Any", results).gallery()
+    page = Page(wall)
+    until(lambda: page.shown["can_stop"] and client.history.page())
+
+    answer = page.answer(page.asks("stop"))
+
+    assert (answer["tone"], answer["said"][:8]) == ("warn", "Stopped.")
+    results.wait()
+    until(lambda: not page.shown["can_stop"])
+    sent = len(client.history.page())
+    assert 0 < sent < 12
+    assert statuses(results) == {"completed": sent, "unsent": 12 - sent}
+    wall.close()
 
 
 def test_results_as_an_axis_are_called_by_their_titles(client: Client) -> None:
@@ -434,9 +497,7 @@ def test_results_as_an_axis_are_called_by_their_titles(client: Client) -> None:
     results: Any = plan.run().wait()
     wall = results.gallery()
 
-    heads = [
-        "".join(text for text, _ in row) for row in wall.widget.page["rows"].values()
-    ]
+    heads = [cell["caption"] for cell in wall.widget.page["cells"]]
     first, second = (job.id.partition("_")[2][:8] for job in drawn[:2])
     assert heads == [f"a gull · {first}", f"a gull · {second}", "a kite"]
     assert [*plan.axes_frame()["image_url"]] == [job.id for job in drawn]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from mediakit.errors import InputError
 from mediakit.widgets.gallery import WallCell, WallSummary, static_html
 from mediakit.widgets.gallery.cells import header_of
 from mediakit.widgets.gallery.layout import PAGE_CELLS, arranged
-from mediakit.widgets.gallery.static_html import small_posters
+from mediakit.widgets.gallery.static_html import small_posters, static_text
 from mediakit.widgets.gallery.text_differences import marked
 from tests.support.job_states import Markup
 from tests.support.samples.walls import make_cell, make_cells, make_poster, wall_of
@@ -145,12 +146,12 @@ def test_the_header_counts_cells_and_tells_the_rest_in_words() -> None:
 
     assert header.figures == (
         ("6", "cells"),
-        ("2", "already yours, free"),
+        ("2", "already yours · $0"),
         ("$0.61", "spent of $3.00"),
         ("1", "kept"),
     )
     assert header.progress == (
-        "3 of 6 done · 1 running · 1 failed · 1 unsent · about 20 s left"
+        "3 of 6 done · 1 running · 1 failed · 1 not sent · about 20 s left"
     )
     assert (header.completed, header.running, header.failed) == (3, 1, 1)
 
@@ -243,3 +244,18 @@ def test_posters_shrink_until_all_have_room() -> None:
     assert set(small) == {*posters, "https://a.test/p.jpg"}
     assert small["https://a.test/p.jpg"] == "https://a.test/p.jpg"
     assert sum(len(small[poster]) for poster in posters) <= 60_000
+
+
+@pytest.mark.parametrize(
+    ("status", "is_dated"),
+    [("planned", True), ("queued", True), ("running", True), ("unsent", False)],
+)
+def test_a_copy_of_a_wall_that_may_change_says_when_it_was_written(
+    status: Any, *, is_dated: bool
+) -> None:
+    cells = [make_cell(0), make_cell(1, status=status, url=None)]
+    at = datetime(2026, 3, 1, 23, 18, 49, tzinfo=UTC)
+    dated = "As of 2026-03-01 23:18 UTC. Run the cell again"
+    page = Markup(static_html(wall_of(cells), as_of=at))
+    assert (dated in page.text) == is_dated
+    assert (dated in static_text(cells, as_of=at)) == is_dated

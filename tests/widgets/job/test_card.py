@@ -8,8 +8,13 @@ from PIL import Image
 from mediakit.api_models import ErrorCode
 from mediakit.client import JobState
 from mediakit.media_limits import MediaInfo
-from mediakit.widgets.job.card import card_html, card_text
-from mediakit.widgets.job.preview import POSTER_MAX_BYTES, Preview
+from mediakit.widgets.job.card import (
+    card_html,
+    card_text,
+    waited_html,
+    waited_text,
+)
+from mediakit.widgets.job.preview import POSTER_MAX_BYTES, Preview, preview_of
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,
@@ -169,4 +174,48 @@ def test_a_card_leads_with_prompt_and_one_line_and_folds_the_rest() -> None:
     assert line in open_text
     assert JOB_ID not in open_text
     assert JOB_ID in folded
-    assert f"Output: 1280 {times} 720 · 3.0 s · 1.2 MB" in card_text(state, info)
+    assert f"Output: 1280 {times} 720 · 3.0 s · 1.2 MB" in card_text(
+        state, Preview(info=info)
+    )
+
+
+@pytest.mark.parametrize("content", [b"<!doctype html><h1>Sign in</h1>", b""])
+def test_the_card_of_a_broken_result_says_that_there_is_no_preview(
+    content: bytes,
+) -> None:
+    preview = preview_of(BytesIO(content), "video")
+    state = state_of("completed", **settled(340_000))
+
+    reason = "the file cannot be read here as a video"
+    for text in (
+        Markup(card_html(state, preview)).text.split("Details")[0],
+        card_text(state, preview),
+    ):
+        assert f"There is no preview of the result: {reason}." in text
+
+
+WRITTEN_AT = datetime(2026, 3, 1, 23, 18, 49, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("state", "is_dated"),
+    [
+        (state_of("queued"), True),
+        (state_of("running"), True),
+        (state_of("completed", billing={"state": "pending"}), True),
+        (state_of("completed", **settled(340_000)), False),
+        (state_of("completed", url=None, deleted_at=ERASED_AT), False),
+        (failed("internal", HOSTILE, **settled(0)), False),
+    ],
+)
+def test_a_copy_of_a_job_that_may_change_says_when_it_was_written(
+    state: JobState, *, is_dated: bool
+) -> None:
+    dated = "As of 2026-03-01 23:18 UTC. Run the cell again"
+    for copy in (
+        Markup(card_html(state, as_of=WRITTEN_AT)).text,
+        card_text(state, as_of=WRITTEN_AT),
+        *(Markup(waited_html([state] * n, WRITTEN_AT)).text for n in (1, 5)),
+        *(waited_text([state] * n, WRITTEN_AT) for n in (1, 5)),
+    ):
+        assert copy.count(dated) == is_dated

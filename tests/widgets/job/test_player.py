@@ -1,12 +1,12 @@
 import pytest
 
+from mediakit.web_urls import web_url
 from mediakit.widgets.job.player import (
     Embedded,
     Still,
     browser_url,
     fitted,
     player_html,
-    web_url,
 )
 from tests.support.job_states import URL, Markup
 from tests.support.samples.media_samples import make_picture

@@ -99,7 +99,7 @@ def test_a_job_that_is_under_way_tells_where_its_time_goes(
         ({"runtime_s": 8.1}, "3.9 s in the queue, ran 8.1 s"),  # the service's own
         (
             {"started_at": None, "finished_at": after(50_000)},
-            "ended within 13 h 53 min of being submitted",
+            "finished in under 13 h 53 min",
         ),
         ({"submitted_at": None}, "ran 8.4 s"),
         ({"submitted_at": None, "started_at": None, "runtime_s": 8.1}, "ran 8.1 s"),
@@ -125,7 +125,7 @@ def test_an_ended_job_tells_its_times_as_far_as_they_are_known(
             Estimate(MicroUSD(0), None, EstimateKind.UPPER_BOUND),
             "price not known yet (no upper price known)",
         ),
-        (NOMINAL, "$0.000005 (estimate, billed by tokens)"),
+        (NOMINAL, "$0.000005 (estimate · billed by tokens used)"),
         (None, "none, because the job was submitted elsewhere"),
     ],
 )

@@ -10,7 +10,8 @@ from mediakit.catalog import Catalog
 from mediakit.client.media_inputs import JobOutput
 from mediakit.media_limits import MediaName
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.job.uses import Use, uses_of
+from mediakit.widgets.job.uses import Use, uses_of, uses_of_job
+from tests.support.job_states import state_of
 
 CATALOG = Catalog.default()
 CLIP = JobOutput("media_1", "https://a.test/clip.mp4", "video", "video/mp4", 4.5)
@@ -53,6 +54,20 @@ def test_a_result_is_offered_first_to_the_fields_that_need_it() -> None:
     assert fields("image")["region-replace"] == "image"  # rather than its mask
     first, second, *_ = fields("video")
     assert {first, second} == {"region-replace", "video-upscale"}
+
+
+def test_a_draft_is_finalized_first_with_its_prompt_and_no_field_that_is_made_up() -> (
+    None
+):
+    body = {"prompt": "a kite", "duration": 5, "draft": True}
+    made = state_of("completed", kind="r1", body=body, prompt="a kite")
+    first, *others = uses_of_job(CATALOG, made)
+    assert (first.function.kind, first.title) == ("r1-finalize", "Finalize this draft")
+    assert (first.spec.name, first.value(CLIP)) == ("prompt", "a kite")
+    assert "r1-finalize" not in {each.function.kind for each in others}
+    assert {each.function.kind for each in others} == {*fields("video")}
+    plain = state_of("completed", kind="r1", body={**body, "draft": False})
+    assert "Finalize" not in "".join(u.title for u in uses_of_job(CATALOG, plain))
 
 
 def test_a_list_keeps_what_it_held_and_takes_the_same_result_once() -> None:

@@ -16,7 +16,14 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.errors import ConflictError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.job_cell import display_job
-from mediakit.widgets.job.payload import JobHost, before_of, next_text, offered
+from mediakit.widgets.job.payload import (
+    JobHost,
+    Shown,
+    before_of,
+    job_payload,
+    offered,
+    paid_text,
+)
 from mediakit.widgets.job.view import FORGOTTEN, SECOND_CLICK_S, JobView
 from tests.support.job_states import (
     HOSTILE,
@@ -30,6 +37,7 @@ from tests.support.job_states import (
     state_of,
 )
 from tests.support.kernels import run_cells
+from tests.support.recipes import delivered
 from tests.support.samples.media_samples import make_png
 from tests.support.virtual_clock import VirtualClock
 from tests.support.waiting import PATIENCE_S
@@ -124,7 +132,8 @@ def test_a_real_result_is_shown_and_its_card_has_a_poster(
     eventually(lambda: "data:image/jpeg" in view.card_html)
     result = view.payload["result"]
     assert (result["medium"], result["size"]) == ("image", [192, 128])
-    assert result["poster"] is None  # the picture itself is sharper
+    # It stands where the browser cannot reach the picture itself.
+    assert result["poster"].startswith("data:image/jpeg")
     assert "$0.126 as estimated" in view.payload["line"]
     assert picture_job.id in view.card_text
 
@@ -212,12 +221,13 @@ def test_trying_again_is_offered_where_it_may_help(code: ErrorCode) -> None:
     assert "vary" in offered(failed(code.value), FULL)
 
 
-def test_the_next_take_says_its_price_where_there_is_one() -> None:
-    assert next_text(state_of("completed")) == "Another take · $0.34"
-    ranged = next_text(state_of("completed", estimate=RANGE))
-    assert ranged.startswith("Another take · $")
+def test_another_take_and_another_try_say_their_price_where_there_is_one() -> None:
+    state = state_of("completed")
+    texts = job_payload(state, Shown(), FULL)["prices"]
+    assert texts == {"next": "Another take · $0.34", "retry": "Try again · $0.34"}
+    assert paid_text("next", RANGE).startswith("Another take · $")
     for estimate in (UNKNOWN, None):
-        assert next_text(state_of("completed", estimate=estimate)) == "Another take"
+        assert paid_text("next", estimate) == "Another take"
 
 
 def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offered(
@@ -232,7 +242,7 @@ def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offer
     press(view, "buy")
     client.io.call(clock.advance, SECOND_CLICK_S)
     for _ in range(3):  # another page, or one whose own guard failed
-        press(view, "next", text=next_text(picture_job.state))
+        press(view, "next", text=view.payload["prices"]["next"])
     eventually(lambda: added and not view.payload["busy"])
     assert len(client.history.frame()) == 2
     assert len(added) == 1
@@ -255,7 +265,13 @@ def test_save_to_folder_says_where_and_never_replaces_a_file_silently(
     assert saved.read_text() == "mine"
     eventually(lambda: not view.payload["busy"])
     press(view, "save", overwrite=True)
-    assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
+    content = saved.read_bytes()
+    assert delivered(content) == picture_job.fetch_output(LARGE_BYTES)
+    # The setting leaves the bytes as the service delivered them.
+    monkeypatch.setenv("MEDIAKIT_RECIPES", "off")
+    eventually(lambda: not view.payload["busy"])
+    press(view, "save", overwrite=True)
+    assert saved.read_bytes() == delivered(content)
 
 
 def test_what_fails_is_a_sentence_and_can_be_tried_again(
@@ -412,4 +428,4 @@ def test_a_notebook_keeps_the_card_of_a_job_beside_its_live_view(
     assert "$0.126 as estimated" in card["data"]["text/plain"]
     assert "application/vnd.jupyter.widget-view+json" in widget["data"]
     assert widget["data"]["text/plain"] == ""
-    assert widget["data"]["text/html"] == ""
+    assert "This page cannot show" in widget["data"]["text/html"]

@@ -49,7 +49,7 @@ def test_every_function_is_offered_with_its_price_and_found_by_what_it_makes() -
     offers = {offer.title: offer for offer in offers_of(CATALOG)}
     assert len(offers) == len(CATALOG)
     assert offers["Text to video"].price == "from $0.068 a second"
-    assert offers["R1 · reference to video"].price == "billed by tokens"
+    assert offers["R1 · reference to video"].price == "billed by tokens used"
     assert "picture" in offers["Image upscale"].searched
 
 

@@ -17,7 +17,7 @@ from mediakit.history.store import History
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history import HOW_TO_BEGIN, PAGE_ROWS
-from mediakit.widgets.toolkit.cell_outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.submissions import submission
 from tests.support.waiting import PATIENCE_S
@@ -32,7 +32,7 @@ def make_studio(client: Client) -> Iterator[Make]:
     """Make studios that have read balance and history, and close them in the end."""
     studios: list[Studio] = []
 
-    def make(of: Client = client, cell: Cell | None = None) -> Studio:
+    def make(of: Client = client, cell: NotebookCell | None = None) -> Studio:
         studios.append(Studio(of, cell=cell))
         until(lambda: is_read(studios[-1]), studios[-1])
         return studios[-1]
@@ -136,13 +136,13 @@ def test_from_a_form_to_the_history_and_back_with_settings_that_are_owned(
 def test_a_form_keeps_its_values_while_others_and_other_studios_are_shown(
     make_studio: Make, client: Client
 ) -> None:
-    studio = make_studio(cell=Cell("a", "run 1"))
+    studio = make_studio(cell=NotebookCell("a", "run 1"))
     tell(studio, "choose", path=path_of(client))
     assert studio.form is not None
     studio.form.values.prompt = "kept"
     tell(studio, "choose", path=path_of(client, "image-upscale"))
     tell(studio, "choose", path=path_of(client))
-    other = make_studio(cell=Cell("b", "run 2"))
+    other = make_studio(cell=NotebookCell("b", "run 2"))
     tell(other, "choose", path=path_of(client))
     assert other.form is not None
     assert other.form.values.prompt is None
@@ -231,7 +231,16 @@ def test_selected_results_are_compared_saved_and_erased(
     its: dict[str, Any] = parts.account_history.owner | {
         "job_id": rows(studio)[0]["job"]
     }
-    ratings.judge(parts.store, **its, keep=True)
+    ratings.judge(parts.store, **its, keep=True, note="Best horizon")
+    tell(studio, "rate", number=rows(studio)[0]["number"], rating=4)
+    until(lambda: rows(studio)[0]["rating"] == 4, studio)
+    assert rows(studio)[0]["kept"]
+    ask(studio, text="horizon")
+    until(lambda: len(rows(studio)) == 1, studio)
+    tell(studio, "rate", number=rows(studio)[0]["number"], rating=0)
+    until(lambda: rows(studio)[0]["rating"] == 0, studio)
+    ask(studio, text="")
+    until(lambda: len(rows(studio)) == 2, studio)
     tell(studio, "question", of="erase")
     until(lambda: studio.lists.state["kept"] == 1, studio)
     tell(studio, "erase", folder="")
@@ -350,5 +359,5 @@ def test_a_client_gives_its_studio_and_closes_it_with_all_its_widgets(
         bundle = studio._repr_mimebundle_()
         assert "application/vnd.jupyter.widget-view+json" in bundle
         assert "Balance: <span>$</span>" in bundle["text/html"]
-        assert bundle["text/plain"] == f"<Studio of {client.service.label}>"
+        assert bundle["text/plain"].startswith(f"<Studio of {client.service.label}; ")
     assert in_use() == before

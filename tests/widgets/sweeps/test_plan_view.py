@@ -12,7 +12,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.sweeps.plan_view import AMOUNT, CHANGED, PlanView
+from mediakit.widgets.sweeps.plan_view import AMOUNT, PlanView
 from tests.support.widgets import every, shown, until
 from tests.sweep.runs import run
 
@@ -56,13 +56,15 @@ def test_the_button_says_what_the_budget_allows_and_then_what_is_left_of_it(
     assert run_button(view).disabled
     budget.value = "$0.45"
     assert "2 of 3 fit in $0.45." in words(view)
-    assert run_button(view).description == "Run · up to $0.45"
+    assert run_button(view).description == "Run 2 of 3 · $0.408"
 
     run_button(view).click()
 
     until(lambda: "0 of 1 fit in the $0.042 left of $0.45." in words(view))
-    until(lambda: run_button(view).description == "Run · up to $0.042")
+    until(lambda: run_button(view).description == "Run 0 of 1 · $0.00")
     assert run_button(view).disabled
+    # What they have would cost as much anew.
+    assert "already yours · $0 instead of $0.408" in words(view)
     budget.value = ""
     assert run_button(view).description == "Run 1 cell · $0.204"
     view.close()
@@ -81,6 +83,10 @@ def test_a_plan_that_is_shown_follows_its_runs_and_those_of_equal_plans(
     run(client, plan if is_same else client.sweep("text-to-image", prompt=prompts))
 
     until(lambda: run_button(view).description == "Show 2 cells · $0.00")
+    # Nobody knows the price of a picture, and no balance changes.
+    until(lambda: "already yours · $0" in words(view))
+    assert "instead of" not in words(view)
+    assert "balance afterwards" not in words(view)
     view.close()
 
 
@@ -95,7 +101,7 @@ def test_a_click_on_a_plan_that_has_changed_sends_nothing_and_shows_it(
 
     run_button(view).click()
 
-    until(lambda: CHANGED in shown(view))
+    until(lambda: "Nothing was sent. Press it again" in shown(view))
     until(lambda: run_button(view).description.startswith("Run 1 cell"))
     until(lambda: not run_button(view).disabled)
     assert len(client.history.page()) == 1

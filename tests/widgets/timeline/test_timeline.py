@@ -103,10 +103,7 @@ def test_overlaps_are_seen_and_said_by_the_rule_before_all_is_filled_in() -> Non
     (row,) = seen.rows
     assert row.overlaps == (Stretch(1500, 500),)
     assert [bool(block.problem) for block in row.blocks] == [False, True]
-    assert seen.problems == (
-        "Track 1, keyframe 2, timestamp must be at least 2000 ms, "
-        "where track 1, keyframe 1 ends.",
-    )
+    assert seen.problems == ("Clip 2 on a starts at 1.5 s, before clip 1 ends at 2 s.",)
 
 
 def test_problems_are_said_once_counted_and_what_is_missing_is_none_yet() -> None:
@@ -116,8 +113,7 @@ def test_problems_are_said_once_counted_and_what_is_missing_is_none_yet() -> Non
     assert problems
     assert seen.limit_ms == 1_200_000
     assert seen.problems == (
-        "Track 1, keyframe 1, duration must be short enough to end by 1,200,000 ms "
-        "(got an end at 1201000 ms).",
+        "Clip 1 on a ends at 1201 s; a film lasts at most 1200 s.",
     )
     many = shown(track("a", *[key(n, 1000) for n in range(9)]))
     assert len(many.problems) == 5
@@ -127,7 +123,7 @@ def test_problems_are_said_once_counted_and_what_is_missing_is_none_yet() -> Non
     assert missing
     assert shown(*gap, problems=missing).problems == ()
     empty = timeline_of(AXIS, BLANK)
-    assert empty.hint.startswith("Double-click a row to place its first keyframe")
+    assert empty.hint.startswith("Double-click a row to add its first clip")
     assert (empty.problems, empty.cautions, empty.end_ms) == ((), (), 0)
 
 

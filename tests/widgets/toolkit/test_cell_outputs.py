@@ -135,7 +135,7 @@ def test_the_live_style_hides_the_cards_of_its_own_handle_alone() -> None:
     one, other = CardHandle(publish=out), CardHandle(publish=out)
     one.show("<p>one</p>")
     one.display()
-    assert f'<div class="mediakit-cards-{one.id}">' in out.html
+    assert f'<div class="mediakit-cards-{one.id}"' in out.html
     assert f".mediakit-cards-{one.id}" in one.live_style
     assert other.id not in one.live_style
 

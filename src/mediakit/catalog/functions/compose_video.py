@@ -25,6 +25,7 @@ from mediakit.schema import (
     MediaRequest,
     Part,
     Purpose,
+    Title,
     Unit,
     VideoUrl,
 )
@@ -76,7 +77,9 @@ class VideoTrack(Part):
     type: Literal["video"]
     """What the track holds."""
     keyframes: Annotated[
-        list[VideoKeyframe], Field(min_length=1, max_length=MAX_KEYFRAMES)
+        list[VideoKeyframe],
+        Field(min_length=1, max_length=MAX_KEYFRAMES),
+        Title("Clips"),
     ]
     """What is shown, and when."""
 
@@ -89,7 +92,9 @@ class ImageTrack(Part):
     type: Literal["image"]
     """What the track holds."""
     keyframes: Annotated[
-        list[ImageKeyframe], Field(min_length=1, max_length=MAX_KEYFRAMES)
+        list[ImageKeyframe],
+        Field(min_length=1, max_length=MAX_KEYFRAMES),
+        Title("Clips"),
     ]
     """What is shown, and when."""
 
@@ -102,7 +107,9 @@ class AudioTrack(Part):
     type: Literal["audio"]
     """What the track holds."""
     keyframes: Annotated[
-        list[AudioKeyframe], Field(min_length=1, max_length=MAX_KEYFRAMES)
+        list[AudioKeyframe],
+        Field(min_length=1, max_length=MAX_KEYFRAMES),
+        Title("Clips"),
     ]
     """What is heard, and when."""
 
@@ -128,9 +135,11 @@ class ComposeVideo(
     MediaRequest,
     kind="compose-video",
     function="compose-video",
+    result="Composition",
     spec="4.14",
     purpose=Purpose.CHANGE,
     choose="Clips, pictures and sounds on a timeline, as one video.",
+    colours=("#117733", "#2c9150"),
 ):
     """Lay clips, pictures and sounds on a timeline and render one video."""
 

@@ -8,7 +8,14 @@ from pydantic import Field
 from mediakit.estimates import Line, Per, per_piece
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import NeededWhen, OnlyWhen, unless, when
-from mediakit.schema import ImageUrl, InputFacts, MediaRequest, Prompt, Purpose
+from mediakit.schema import (
+    ImageUrl,
+    InputFacts,
+    MediaRequest,
+    Prompt,
+    Purpose,
+    Title,
+)
 
 StandardModel = Literal[
     "standard-v2", "low-resolution-v2", "cgi", "high-fidelity-v2", "text-refine"
@@ -36,11 +43,14 @@ class ImageUpscale(
     MediaRequest,
     kind="image-upscale",
     function="image-upscale",
+    result="Upscaled",
+    compared_with="image_url",
     spec="4.12",
     media_type="image",
     priced_by=("model",),
     purpose=Purpose.ENLARGE,
     choose="Two to four times the width and height of a picture, up to 24 megapixels.",
+    colours=("#ddcc77", "#eedd88"),
 ):
     """Make a picture two, three or four times as large, up to 24 megapixels."""
 
@@ -72,7 +82,7 @@ class ImageUpscale(
     """How strong the effect is; standard models only."""
     prompt: Annotated[str | None, Field(min_length=1, max_length=1024), Prompt()] = None
     """What the picture shows; for redefine, standard-max and wonder."""
-    autoprompt: bool | None = None
+    autoprompt: Annotated[bool | None, Title("Automatic prompt")] = None
     """Let the model describe the picture; replaces `prompt`."""
     creativity: Annotated[int | None, Field(ge=1, le=9)] = None
     """How freely the model invents; generative models only."""

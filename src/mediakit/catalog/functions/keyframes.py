@@ -1,11 +1,12 @@
 """Video that moves between ordered pictures (spec 4.15)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.estimates import MS_PER_S, Line, per_second
+from mediakit.clock import MS_PER_S
+from mediakit.estimates import Line, per_second
 from mediakit.rules import Check, Problem, Values
 from mediakit.schema import (
     ImageUrl,
@@ -14,6 +15,7 @@ from mediakit.schema import (
     Prompt,
     Purpose,
     Seed,
+    Title,
     Unit,
 )
 
@@ -62,6 +64,7 @@ class Keyframes(
     MediaRequest,
     kind="keyframes",
     function="image-to-video",
+    result="Transition",
     spec="4.15",
     priced_by=(
         "images",
@@ -70,8 +73,13 @@ class Keyframes(
         "loop",
         "transition_durations_s",
     ),
+    replaces=(
+        ("transition_durations_s", "transition_duration_s"),
+        ("transition_prompts", "prompt"),
+    ),
     purpose=Purpose.PICTURES,
     choose="Move through one to five of your pictures.",
+    colours=("#cc6677", "#e0808e"),
 ):
     """Make a video that moves through one to five ordered pictures."""
 
@@ -90,10 +98,13 @@ class Keyframes(
     transition_durations_s: Annotated[
         list[Annotated[int, Field(ge=1, le=10), Unit("s")]] | None,
         Field(min_length=1, max_length=5),
+        Title("Duration of each transition"),
     ] = None
     """Length of each transition; replaces `transition_duration_s`."""
     transition_prompts: Annotated[
-        list[str] | None, Field(min_length=1, max_length=5)
+        list[Annotated[str, Prompt()]] | None,
+        Field(min_length=1, max_length=5),
+        Title("Prompt for each transition"),
     ] = None
     """How the picture moves in each transition; replaces `prompt`."""
     negative_prompt: Annotated[str | None, Prompt()] = None
@@ -120,6 +131,12 @@ class Keyframes(
             _short_when_several,
         ),
     )
+
+    @classmethod
+    def item_counts(cls, values: Values) -> Mapping[str, int]:
+        """Return one item for each transition."""
+        lists = ("transition_durations_s", "transition_prompts")
+        return dict.fromkeys(lists, _count(values) or 0)
 
     def total_s(self) -> int:
         """Return the length of all transitions together, seconds."""

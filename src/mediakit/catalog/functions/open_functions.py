@@ -16,10 +16,12 @@ class FinalizeDraftR1(
     extra="allow",
     kind="r1-finalize",
     function="draft-to-video",
+    result="Finalized",
     spec="4.4",
     closed=False,
     purpose=Purpose.REFERENCES,
     choose="Render a draft of R1 at 1080p, within seven days.",
+    colours=("#99ddff", "#c0e9ff"),
 ):
     """Render a draft of R1 at 1080p, within seven days of it."""
 
@@ -36,6 +38,7 @@ class ReferenceToVideoR5b(
     closed=False,
     purpose=Purpose.REFERENCES,
     choose="The fifth-generation variant of R5.",
+    colours=("#ffaabb", "#ffc2ce"),
 ):
     """Make a video with the fifth-generation variant of R5."""
 
@@ -52,6 +55,7 @@ class TextToImage(
     closed=False,
     purpose=Purpose.PICTURE,
     choose="A picture from words, which can also begin a video.",
+    colours=("#999933", "#a3a33a"),
 ):
     """Make a picture from a prompt."""
 
@@ -68,6 +72,7 @@ class ImageToImage(
     closed=False,
     purpose=Purpose.PICTURE,
     choose="Change a picture that you have.",
+    colours=("#ee8866", "#ff9f7d"),
 ):
     """Make a picture from another one."""
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.estimates import MS_PER_S, EstimateKind, Line, Per, per_piece, per_second
+from mediakit.clock import MS_PER_S
+from mediakit.estimates import EstimateKind, Line, Per, per_piece, per_second
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import Cites, MostTogether
 from mediakit.schema import (
@@ -17,6 +18,7 @@ from mediakit.schema import (
     Prompt,
     Purpose,
     Seed,
+    Title,
     Unit,
     VideoReference,
 )
@@ -34,6 +36,7 @@ class ReferenceToVideoR3(
     priced_by=("resolution", "duration"),
     purpose=Purpose.REFERENCES,
     choose="One to nine pictures, priced by the second.",
+    colours=("#bbcc33", "#cbdb4d"),
 ):
     """Make a video from one to nine reference pictures."""
 
@@ -47,8 +50,11 @@ class ReferenceToVideoR3(
     """Length of the video."""
     resolution: Literal["720P", "1080P"] = "1080P"
     """Size of the short side; written with a capital P."""
-    ratio: Omittable[
-        Literal["16:9", "9:16", "1:1", "4:3", "3:4", "4:5", "5:4", "9:21", "21:9"]
+    ratio: Annotated[
+        Omittable[
+            Literal["16:9", "9:16", "1:1", "4:3", "3:4", "4:5", "5:4", "9:21", "21:9"]
+        ],
+        Title("Aspect ratio"),
     ] = None
     """Shape of the picture."""
     watermark: bool = False
@@ -73,6 +79,7 @@ class ReferenceToVideoR3b(
     closed=False,
     purpose=Purpose.REFERENCES,
     choose="The release before R3. Choose R3 for new work.",
+    colours=("#663333", "#a86b6b"),
 ):
     """Make a video from reference pictures, with the release before R3.
 
@@ -88,7 +95,7 @@ class ReferenceToVideoR3b(
     """Length of the video."""
     resolution: Omittable[str] = None
     """Size of the picture, such as 1080P."""
-    ratio: Omittable[str] = None
+    ratio: Annotated[Omittable[str], Title("Aspect ratio")] = None
     """Shape of the picture, such as 16:9."""
     watermark: Omittable[bool] = None
     """Mark the video as generated."""
@@ -112,6 +119,7 @@ class ReferenceToVideoR5(
     priced_by=("duration", "resolution", "image_urls", "video_urls"),
     purpose=Purpose.REFERENCES,
     choose="Pictures, clips and sounds, or sounds alone, at 768p or 2K.",
+    colours=("#aa4499", "#cc6cbc"),
 ):
     """Make a video from reference sounds, clips and pictures."""
 
@@ -121,23 +129,31 @@ class ReferenceToVideoR5(
     """Length of the video."""
     resolution: Literal["768P", "2K"] = "2K"
     """Size of the picture."""
-    ratio: Literal["adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"] = "adaptive"
+    ratio: Annotated[
+        Literal["adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"],
+        Title("Aspect ratio"),
+    ] = "adaptive"
     """Shape of the picture; adaptive follows the references."""
-    image_urls: Omittable[Annotated[list[ImageReference], Field(max_length=9)]] = None
+    image_urls: Omittable[
+        Annotated[list[ImageReference], Field(max_length=9), Title("Reference images")]
+    ] = None
     """Reference pictures; the first five are free, each further one is billed."""
     video_urls: Omittable[
         Annotated[
             list[VideoReference],
             Field(max_length=3),
             MediaLimits(total_s=R5_VIDEO_INPUT_MAX_S),
+            Title("Reference videos"),
         ]
     ] = None
     """Reference clips, billed by the second."""
-    audio_urls: Omittable[Annotated[list[AudioReference], Field(max_length=3)]] = None
+    audio_urls: Omittable[
+        Annotated[list[AudioReference], Field(max_length=3), Title("Reference audio")]
+    ] = None
     """Reference sounds; they may be the only references."""
     seed: Omittable[Annotated[int, Field(ge=-1, le=4_294_967_295), Seed()]] = None
     """Makes the draw repeatable."""
-    aigc_watermark: Omittable[bool] = None
+    aigc_watermark: Annotated[Omittable[bool], Title("AI-content watermark")] = None
     """Mark the video as generated."""
 
     rules = (
@@ -158,18 +174,18 @@ class ReferenceToVideoR5(
             yield self._video_input(rate, facts)
         billed = len(self.image_urls or ()) - R5_FREE_IMAGES
         if billed > 0:
-            what = f"reference images after the first {R5_FREE_IMAGES}"
-            yield per_piece(what, billed, R5_IMAGE_MICRO_USD, Per.IMAGE)
+            label = f"reference images after the first {R5_FREE_IMAGES}"
+            yield per_piece(label, billed, R5_IMAGE_MICRO_USD, Per.IMAGE)
 
     def _video_input(self, rate: int, facts: InputFacts) -> Line:
-        what = f"video input, {self.resolution}"
+        label = f"video input, {self.resolution}"
         total_ms, complete = facts.total_ms(self.video_urls)
         # A length that is over the limit by rounding alone is billed at the limit.
         most_ms = R5_VIDEO_INPUT_MAX_S * MS_PER_S
         known_ms = min(total_ms, most_ms)
         if complete:
-            return per_second(what, known_ms, known_ms, rate)
-        return per_second(what, known_ms, most_ms, rate, EstimateKind.UPPER_BOUND)
+            return per_second(label, known_ms, known_ms, rate)
+        return per_second(label, known_ms, most_ms, rate, EstimateKind.UPPER_BOUND)
 
 
 R6_MICRO_USD_PER_S = {"480p": 53_000, "720p": 74_000}
@@ -185,6 +201,7 @@ class ReferenceToVideoR6(
     priced_by=("duration", "resolution", "reference_image_urls"),
     purpose=Purpose.REFERENCES,
     choose="One to three pictures, for a single subject.",
+    colours=("#666633", "#98985a"),
 ):
     """Make a video from one to three reference pictures."""
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mediakit.estimates import CHARGED_ON_TOKENS, MS_PER_S, Line, Metered, metered
+from mediakit.clock import MS_PER_S
+from mediakit.estimates import CHARGED_ON_TOKENS, Line, Metered, metered
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import Cites, LimitedWhen, NeededWhen, unless, when
 from mediakit.schema import (
@@ -17,6 +18,7 @@ from mediakit.schema import (
     Part,
     Prompt,
     Purpose,
+    Title,
     Unit,
     VideoReference,
 )
@@ -45,11 +47,11 @@ class ByTokens(Part):
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the output's tokens by resolution and video input (spec 8)."""
-        what = f"video output, {self._rendered_at()}"
+        label = f"video output, {self._rendered_at()}"
         if self.video_urls:
-            what += ", with video input"
+            label += ", with video input"
         low_ms, high_ms = self._output_ms(facts)
-        return self._metered().lines(what, low_ms, high_ms, facts)
+        return self._metered().lines(label, low_ms, high_ms, facts)
 
     def nominal_tokens(self, output_ms: int) -> int:
         """Count the tokens of an output by resolution and video input (spec 8)."""
@@ -90,6 +92,12 @@ R1_CLIPS = MediaLimits(
 R1_SOUNDS = MediaLimits(
     formats=("wav", "mp3"), min_s=2, max_s=30, total_s=30, max_size_bytes=15_000_000
 )
+PICTURES = Title("Reference images")
+CLIPS = Title("Reference videos")
+SOUNDS = Title("Reference audio")
+
+
+DRAFT_RESOLUTION = "480p"
 
 
 class ReferenceToVideoR1(
@@ -99,6 +107,7 @@ class ReferenceToVideoR1(
     function="reference-to-video",
     spec="4.4",
     closed=False,
+    sets=(("draft", "resolution", DRAFT_RESOLUTION),),
     priced_by=(
         "draft",
         "duration",
@@ -108,6 +117,7 @@ class ReferenceToVideoR1(
     ),
     purpose=Purpose.REFERENCES,
     choose="Keep people, products and places across shots. Drafts at 480p prices.",
+    colours=("#44aa99", "#4cc4b0"),
 ):
     """Make, edit or extend a video from reference pictures, clips and sounds."""
 
@@ -120,23 +130,27 @@ class ReferenceToVideoR1(
     """Length of the video; auto leaves it to the model."""
     resolution: Literal["480p", "720p", "1080p"] = "720p"
     """Size of the short side."""
-    ratio: Omittable[Ratio] = None
+    ratio: Annotated[Omittable[Ratio], Title("Aspect ratio")] = None
     """Shape of the picture; adaptive follows the references."""
-    draft: bool = False
+    draft: Annotated[bool, Title("Draft (480p preview)")] = False
     """Render a 480p preview, priced as 480p."""
-    generate_audio: bool = True
+    generate_audio: Annotated[bool, Title("Sound")] = True
     """Make sound with the video."""
-    image_urls: Omittable[Annotated[list[ImageReference], Field(max_length=30)]] = None
+    image_urls: Omittable[
+        Annotated[list[ImageReference], Field(max_length=30), PICTURES]
+    ] = None
     """Reference pictures, cited as @Image1 and so on."""
     video_urls: Omittable[
-        Annotated[list[VideoReference], Field(max_length=10), R1_CLIPS]
+        Annotated[list[VideoReference], Field(max_length=10), R1_CLIPS, CLIPS]
     ] = None
     """Reference clips, cited as @Video1 and so on."""
     audio_urls: Omittable[
-        Annotated[list[AudioReference], Field(max_length=10), R1_SOUNDS]
+        Annotated[list[AudioReference], Field(max_length=10), R1_SOUNDS, SOUNDS]
     ] = None
     """Reference sounds, cited as @Audio1 and so on."""
-    omni_reference_task_type: Literal["auto", "reference", "edit", "extend"] = "auto"
+    omni_reference_task_type: Annotated[
+        Literal["auto", "reference", "edit", "extend"], Title("Reference task")
+    ] = "auto"
     """What the references are for; auto reads it from the prompt."""
     output_format: Omittable[Literal["mp4", "mov"]] = None
     """The file's format."""
@@ -182,7 +196,7 @@ class ReferenceToVideoR1(
     longest_s = R1_LONGEST_S
 
     def _rendered_at(self) -> str:
-        return "480p" if self.draft else self.resolution
+        return DRAFT_RESOLUTION if self.draft else self.resolution
 
     def _output_ms(self, facts: InputFacts) -> tuple[int, int]:
         if self.duration != "auto":
@@ -224,6 +238,7 @@ class ReferenceToVideoR2(
     priced_by=("duration", "resolution", "video_urls"),
     purpose=Purpose.REFERENCES,
     choose="Pictures, clips and sounds as references, up to 4K.",
+    colours=("#4477aa", "#6ba0d6"),
 ):
     """Make a video of up to 4k from reference pictures, clips and sounds."""
 
@@ -236,18 +251,20 @@ class ReferenceToVideoR2(
     """Length of the video; auto leaves it to the model."""
     resolution: Literal["480p", "720p", "1080p", "4k"]
     """Size of the short side."""
-    ratio: Omittable[Ratio] = None
+    ratio: Annotated[Omittable[Ratio], Title("Aspect ratio")] = None
     """Shape of the picture; adaptive follows the references."""
-    generate_audio: bool = True
+    generate_audio: Annotated[bool, Title("Sound")] = True
     """Make sound with the video."""
-    image_urls: Omittable[Annotated[list[ImageReference], Field(max_length=9)]] = None
+    image_urls: Omittable[
+        Annotated[list[ImageReference], Field(max_length=9), PICTURES]
+    ] = None
     """Reference pictures, cited as @Image1 and so on."""
     video_urls: Omittable[
-        Annotated[list[VideoReference], Field(max_length=3), R2_CLIPS]
+        Annotated[list[VideoReference], Field(max_length=3), R2_CLIPS, CLIPS]
     ] = None
     """Reference clips, cited as @Video1 and so on."""
     audio_urls: Omittable[
-        Annotated[list[AudioReference], Field(max_length=3), R2_SOUNDS]
+        Annotated[list[AudioReference], Field(max_length=3), R2_SOUNDS, SOUNDS]
     ] = None
     """Reference sounds, cited as @Audio1 and so on."""
     bitrate_mode: Literal["standard", "high"] = "standard"
@@ -291,12 +308,15 @@ class ReferenceToVideoR4(
     priced_by=("duration",),
     purpose=Purpose.REFERENCES,
     choose="Short clips of up to 10 s from one to six pictures.",
+    colours=("#225555", "#4a8f8f"),
 ):
     """Make a video of up to 10 s from one to six reference pictures."""
 
     prompt: Annotated[str, Prompt()]
     """What the video shows; cite pictures as @Image1 and so on."""
-    image_urls: Annotated[list[ImageReference], Field(min_length=1, max_length=6)]
+    image_urls: Annotated[
+        list[ImageReference], Field(min_length=1, max_length=6), PICTURES
+    ]
     """Reference pictures, cited as @Image1 and so on."""
     duration: Annotated[
         Literal[0] | Annotated[int, Field(ge=R4_SHORTEST_S, le=R4_LONGEST_S)],

@@ -15,6 +15,7 @@ from mediakit.schema import (
     Prompt,
     Purpose,
     Seed,
+    Title,
     Unit,
     VideoUrl,
 )
@@ -26,10 +27,12 @@ class RegionReplace(
     MediaRequest,
     kind="region-replace",
     function="video-to-video",
+    compared_with="video",
     spec="4.16",
     priced_by=(),
     purpose=Purpose.CHANGE,
     choose="Change one region and keep the rest. Name it in words or give a mask.",
+    colours=("#882255", "#b8508c"),
 ):
     """Replace a region of a clip, named in words or by a mask."""
 
@@ -37,9 +40,13 @@ class RegionReplace(
     """The clip."""
     prompt: Annotated[str, Field(min_length=1), Prompt()]
     """What replaces the region."""
-    modify_region_roi: Annotated[str | None, Field(min_length=1)] = None
+    modify_region_roi: Annotated[
+        str | None, Field(min_length=1), Title("Region to replace")
+    ] = None
     """The region in words; or give a mask."""
-    modify_region_mask: Annotated[ImageUrl | None, MaskOf("video")] = None
+    modify_region_mask: Annotated[
+        ImageUrl | None, MaskOf("video"), Title("Region mask")
+    ] = None
     """A picture of the region; or name it in words."""
     image: ImageUrl | None = None
     """What the replacement looks like."""

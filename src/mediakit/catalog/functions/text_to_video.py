@@ -5,8 +5,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.estimates import MS_PER_S, Line, per_second
-from mediakit.schema import InputFacts, MediaRequest, Prompt, Purpose, Unit
+from mediakit.clock import MS_PER_S
+from mediakit.estimates import Line, per_second
+from mediakit.schema import (
+    InputFacts,
+    MediaRequest,
+    Prompt,
+    Purpose,
+    Title,
+    Unit,
+)
 
 # The price list has one rate for 4k, with or without audio (spec 8).
 OUTPUT_MICRO_USD_PER_S = {
@@ -27,8 +35,9 @@ class TextToVideo(
     priced_by=("duration", "resolution", "audio"),
     purpose=Purpose.WORDS,
     choose="From words alone, with sound if wanted. Start here.",
+    colours=("#332288", "#7468e0"),
 ):
-    """Make a video from a prompt, with native audio if wanted."""
+    """Make a video from a prompt, with or without sound."""
 
     prompt: Annotated[str, Field(min_length=1, max_length=3072), Prompt()]
     """What the video shows, such as "a paper boat on a canal at dawn, slow pan"."""
@@ -38,9 +47,9 @@ class TextToVideo(
     """Size of the short side."""
     aspect_ratio: Literal["16:9", "9:16", "1:1"] = "16:9"
     """Shape of the picture."""
-    audio: Literal["native", "off"] = "off"
+    audio: Annotated[Literal["native", "off"], Title("Sound")] = "off"
     """Sound made with the video."""
-    multi_shot: bool | None = None
+    multi_shot: Annotated[bool | None, Title("Multiple shots")] = None
     """Allow several shots from a prompt written as a shot script."""
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:

@@ -8,7 +8,13 @@ from pydantic import Field
 from mediakit.estimates import EstimateKind, Line, per_second
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import OnlyWhen, when
-from mediakit.schema import InputFacts, MediaRequest, Purpose, VideoUrl
+from mediakit.schema import (
+    InputFacts,
+    MediaRequest,
+    Purpose,
+    Title,
+    VideoUrl,
+)
 
 Model = Literal[
     "proteus",
@@ -32,10 +38,13 @@ class VideoUpscale(
     MediaRequest,
     kind="video-upscale",
     function="video-upscale",
+    result="Upscaled",
+    compared_with="video_url",
     spec="4.13",
     priced_by=("video_url", "model"),
     purpose=Purpose.ENLARGE,
     choose="Two or four times the width and height of a clip.",
+    colours=("#88ccee", "#9adcff"),
 ):
     """Make a clip two or four times as large."""
 
@@ -55,7 +64,7 @@ class VideoUpscale(
     """How much grain to add; proteus only."""
     recover_detail: Share = None
     """How much detail of the source to bring back; proteus only."""
-    h264_output: bool = False
+    h264_output: Annotated[bool, Title("H.264 output")] = False
     """Encode H.264, which every browser plays, instead of H.265."""
 
     rules = (
@@ -79,12 +88,12 @@ class VideoUpscale(
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the output's seconds, which are the source's, by model (spec 8)."""
         rate = OUTPUT_MICRO_USD_PER_S[self.model]
-        what = f"video output, {self.model}"
+        label = f"video output, {self.model}"
         ms = facts.ms(self.video_url)
         if ms is None:
-            yield per_second(what, 0, None, rate, EstimateKind.UPPER_BOUND)
+            yield per_second(label, 0, None, rate, EstimateKind.UPPER_BOUND)
         else:
-            yield per_second(what, ms, ms, rate)
+            yield per_second(label, ms, ms, rate)
 
     def notes(self) -> Iterator[str]:
         """Say what the price depends on."""

@@ -8,9 +8,10 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.sandbox.clock import US_PER_S, iso, to_us
+from mediakit.clock import US_PER_S, to_us
+from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import RequestError, read_body, read_object, refused
-from mediakit.sandbox.service import Service, service_of
+from mediakit.sandbox.service import SandboxService, service_of
 from mediakit.sandbox.store import deliveries, jobs
 from mediakit.sandbox.store.admission import left_micro_usd
 from mediakit.sandbox.store.deliveries import DeliveryRow
@@ -55,7 +56,7 @@ async def status(request: Request) -> Response:
     )
 
 
-def _org(service: Service, row: Row) -> dict[str, Any]:
+def _org(service: SandboxService, row: Row) -> dict[str, Any]:
     return {
         "id": row["id"],
         "name": row["name"],
@@ -82,15 +83,15 @@ def _job(job: JobRow) -> dict[str, Any]:
     }
 
 
-def _undelivered(service: Service) -> list[dict[str, Any]]:
-    found: list[DeliveryRow] = []
+def _undelivered(service: SandboxService) -> list[dict[str, Any]]:
+    rows: list[DeliveryRow] = []
     for state in ("pending", "failed"):
-        found += deliveries.listed(service.db, status=state, limit=SHOWN_DELIVERIES)
-    found.sort(key=lambda row: row.seq, reverse=True)
-    return [_delivery(service, row) for row in found[:SHOWN_DELIVERIES]]
+        rows += deliveries.listed(service.db, status=state, limit=SHOWN_DELIVERIES)
+    rows.sort(key=lambda row: row.seq, reverse=True)
+    return [_delivery(service, row) for row in rows[:SHOWN_DELIVERIES]]
 
 
-def _delivery(service: Service, row: DeliveryRow) -> dict[str, Any]:
+def _delivery(service: SandboxService, row: DeliveryRow) -> dict[str, Any]:
     attempts = deliveries.attempts_of(service.db, row.id)
     reason = attempts[-1]["reason"] if attempts else None
     return {**delivery_fields(row), "org": row.org, "reason": reason}
@@ -117,7 +118,7 @@ async def read_clock(request: Request) -> Response:
     return JSONResponse(_time(service_of(request)))
 
 
-def _time(service: Service) -> dict[str, Any]:
+def _time(service: SandboxService) -> dict[str, Any]:
     return {
         "now": iso(service.clock.now_us()),
         "speed": service.settings.speed,
@@ -127,18 +128,18 @@ def _time(service: Service) -> dict[str, Any]:
 
 async def advance(request: Request) -> Response:
     """Handle POST /sandbox/clock/advance; respond once all due work is done."""
-    service, asked = service_of(request), await read_body(request, Skip)
+    service, skip = service_of(request), await read_body(request, Skip)
     try:
-        if asked.to is None:
-            done = await service.work.advance(asked.seconds or 0)
+        if skip.to is None:
+            done = await service.work.advance(skip.seconds or 0)
         else:
-            done = await service.work.advance_to(_target_us(service, asked.to))
+            done = await service.work.advance_to(_target_us(service, skip.to))
     finally:
         service.work.wake()
     return JSONResponse({"now": iso(service.clock.now_us())} | done)
 
 
-def _target_us(service: Service, target: datetime) -> int:
+def _target_us(service: SandboxService, target: datetime) -> int:
     now_us = service.clock.now_us()
     if not now_us <= to_us(target) <= now_us + MAX_SKIP_S * US_PER_S:
         accepted = f"from {iso(now_us)}, which is now, to {MAX_SKIP_S} seconds later"
@@ -151,8 +152,8 @@ def _target_us(service: Service, target: datetime) -> int:
 
 async def add_fault(request: Request) -> Response:
     """Handle POST /sandbox/faults with the fault that is now in force."""
-    service, asked = service_of(request), await read_object(request)
-    fault = service.faults.add(asked, service.clock.now_us())
+    service, body = service_of(request), await read_object(request)
+    fault = service.faults.add(body, service.clock.now_us())
     return JSONResponse(fault.as_json(), status_code=201)
 
 
@@ -176,7 +177,7 @@ async def clear_faults(request: Request) -> Response:
     return _removed(service, service.faults.clear())
 
 
-def _removed(service: Service, n: int) -> Response:
+def _removed(service: SandboxService, n: int) -> Response:
     service.work.wake()  # a queue may have been stuck
     return JSONResponse({"removed_n": n})
 

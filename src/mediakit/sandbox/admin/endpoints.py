@@ -18,7 +18,7 @@ from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.endpoints import MAX_ENDPOINTS, EndpointRow, distinct
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
 from mediakit.sandbox.wire import (
-    Delivery,
+    DeliveryBody,
     RequestBody,
     Rotation,
     absent,
@@ -49,14 +49,14 @@ class EndpointChange(RequestBody):
 async def add(request: Request) -> Response:
     """Handle POST /sandbox/endpoints: register one, and show its secret."""
     service, org = service_of(request), _org(request)
-    asked = await read_body(request, EndpointRequest)
-    await webhooks.check_callback(service, "url", asked.url, UNCHANGED)
+    body = await read_body(request, EndpointRequest)
+    await webhooks.check_callback(service, "url", body.url, UNCHANGED)
     now_us = service.clock.now_us()
     endpoint = EndpointRow(
         id=f"endpoint_{uuid.uuid4()}",
         org=org,
-        url=asked.url,
-        events=distinct(asked.events),
+        url=body.url,
+        events=distinct(body.events),
         state="enabled",
         created_us=now_us,
     )
@@ -67,14 +67,14 @@ async def add(request: Request) -> Response:
             "Delete one first.",
         )
     secret = endpoints.current_secret(service.db, endpoint.id, now_us)
-    made = endpoint_object(endpoint) | {"secret": secret}
-    return JSONResponse(made, status_code=MADE, headers=NO_STORE)
+    fields = endpoint_object(endpoint) | {"secret": secret}
+    return JSONResponse(fields, status_code=MADE, headers=NO_STORE)
 
 
 async def read_all(request: Request) -> Response:
     """Handle GET /sandbox/endpoints with an organization's, oldest first."""
-    found = endpoints.of_org(service_of(request).db, _org(request))
-    return JSONResponse({"data": [endpoint_object(endpoint) for endpoint in found]})
+    rows = endpoints.of_org(service_of(request).db, _org(request))
+    return JSONResponse({"data": [endpoint_object(endpoint) for endpoint in rows]})
 
 
 async def read(request: Request) -> Response:
@@ -113,7 +113,7 @@ async def send_test(request: Request) -> Response:
     delivery = deliveries.find(service.db, announce_test(service, endpoint))
     if delivery is None:
         raise LookupError("the delivery that was just created is missing")
-    return WireResponse(Delivery(**delivery_fields(delivery)))
+    return WireResponse(DeliveryBody(**delivery_fields(delivery)))
 
 
 async def read_secret(request: Request) -> Response:
@@ -123,9 +123,9 @@ async def read_secret(request: Request) -> Response:
 
 async def rotate_secret(request: Request) -> Response:
     """Handle POST .../{endpoint_id}/secret/rotate."""
-    asked = await read_body(request, Rotation)
+    rotation = await read_body(request, Rotation)
     service, endpoint = service_of(request), _asked_for(request)
-    return webhooks.rotation_response(service, endpoint.id, asked)
+    return webhooks.rotation_response(service, endpoint.id, rotation)
 
 
 def endpoint_object(endpoint: EndpointRow) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, parse_usd
 from mediakit.sandbox.exchange import NO_STORE, RequestError, read_body, refused
-from mediakit.sandbox.service import Service, caller_of, service_of
+from mediakit.sandbox.service import SandboxService, caller_of, service_of
 from mediakit.sandbox.store import orgs
 from mediakit.sandbox.store.orgs import MAX_MICRO_USD, Role
 from mediakit.sandbox.wire import RequestBody, absent
@@ -108,14 +108,14 @@ async def list_orgs(request: Request) -> Response:
 
 async def make_org(request: Request) -> Response:
     """Handle POST /sandbox/orgs with the new organization; it has no key yet."""
-    service, asked = service_of(request), await read_body(request, OrgRequest)
-    if asked.credit_usd > asked.balance_usd:
+    service, body = service_of(request), await read_body(request, OrgRequest)
+    if body.credit_usd > body.balance_usd:
         raise RequestError(422, "credit_usd: it is part of balance_usd, not more.")
-    if (asked.mode == "postpaid") != (asked.cycle_limit_usd is not None):
+    if (body.mode == "postpaid") != (body.cycle_limit_usd is not None):
         raise RequestError(
             422, "cycle_limit_usd: required for a postpaid organization, and only then."
         )
-    columns = _columns(asked.model_dump())
+    columns = _columns(body.model_dump())
     org_id = orgs.add_org(service.db, service.clock.now_us(), **columns)
     return JSONResponse(_org(service, org_id), status_code=MADE)
 
@@ -136,35 +136,35 @@ async def change_org(request: Request) -> Response:
 
 async def make_grant(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/grants: credits, or funds topped up."""
-    asked = await read_body(request, GrantRequest)
+    body = await read_body(request, GrantRequest)
     service, org = _asked_for(request)
-    if org["balance_micro_usd"] + asked.usd > MAX_MICRO_USD:
+    if org["balance_micro_usd"] + body.usd > MAX_MICRO_USD:
         raise RequestError(422, "usd: the balance would exceed the maximum.")
-    is_credit, now_us = asked.kind == "credit", service.clock.now_us()
-    orgs.grant(service.db, org["id"], asked.usd, is_credit=is_credit, now_us=now_us)
+    is_credit, now_us = body.kind == "credit", service.clock.now_us()
+    orgs.grant(service.db, org["id"], body.usd, is_credit=is_credit, now_us=now_us)
     return JSONResponse(_org(service, org["id"]), status_code=MADE)
 
 
 async def add_member(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/members with the new member."""
-    asked = await read_body(request, MemberRequest)
+    body = await read_body(request, MemberRequest)
     service, org = _asked_for(request)
-    columns = {"org": org["id"], **_columns(asked.model_dump())}
+    columns = {"org": org["id"], **_columns(body.model_dump())}
     member_id = orgs.add_member(service.db, **columns)
     return JSONResponse({"id": member_id, **columns}, status_code=MADE)
 
 
 async def make_key(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/keys with the key, shown only once."""
-    asked = await read_body(request, KeyRequest)
+    body = await read_body(request, KeyRequest)
     service, org = _asked_for(request)
     members = [member["id"] for member in org["members"]]
-    if asked.member is not None and asked.member not in members:
-        raise refused("member", asked.member, "the id of a member of the organization")
-    columns = {"org": org["id"], **_columns(asked.model_dump())}
+    if body.member is not None and body.member not in members:
+        raise refused("member", body.member, "the id of a member of the organization")
+    columns = {"org": org["id"], **_columns(body.model_dump())}
     key_id, secret = orgs.add_key(service.db, service.clock.now_us(), **columns)
-    made = {**_key(service, key_id), "key": secret}
-    return JSONResponse(made, status_code=MADE, headers=NO_STORE)
+    fields = {**_key(service, key_id), "key": secret}
+    return JSONResponse(fields, status_code=MADE, headers=NO_STORE)
 
 
 async def change_key(request: Request) -> Response:
@@ -183,26 +183,26 @@ async def change_key(request: Request) -> Response:
     return JSONResponse(_key(service, key_id))
 
 
-def _asked_for(request: Request) -> tuple[Service, dict[str, Any]]:
+def _asked_for(request: Request) -> tuple[SandboxService, dict[str, Any]]:
     # After the body was read: no other request is handled from here on.
     service = service_of(request)
     return service, _org(service, request.path_params["org_id"])
 
 
-def _org(service: Service, org_id: str) -> dict[str, Any]:
+def _org(service: SandboxService, org_id: str) -> dict[str, Any]:
     org = orgs.describe(service.db, org_id)
     if org is None:
         raise RequestError(404, "There is no organization with this id.")
     return org
 
 
-def _key(service: Service, key_id: str) -> dict[str, Any]:
+def _key(service: SandboxService, key_id: str) -> dict[str, Any]:
     key = orgs.find_key(service.db, key_id)
     if key is None:
         raise RequestError(404, "There is no key with this id.")
     return key
 
 
-def _columns(given: dict[str, Any]) -> dict[str, Any]:
+def _columns(fields: dict[str, Any]) -> dict[str, Any]:
     """Rename the fields in dollars to the columns in micro-dollars."""
-    return {name.replace("_usd", "_micro_usd"): value for name, value in given.items()}
+    return {name.replace("_usd", "_micro_usd"): value for name, value in fields.items()}

@@ -18,15 +18,16 @@ from starlette.responses import JSONResponse, Response
 from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
-from mediakit.estimates import MS_PER_S, Per
+from mediakit.clock import MS_PER_S, US_PER_S, to_instant
+from mediakit.estimates import Per
 from mediakit.safe_text import shown
-from mediakit.sandbox.clock import US_PER_S, iso, to_instant
+from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import RequestError, read_body
 from mediakit.sandbox.files import new_name
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of
-from mediakit.sandbox.service import Service, caller_of, service_of
+from mediakit.sandbox.service import SandboxService, caller_of, service_of
 from mediakit.sandbox.store import orgs
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.money import enter
 from mediakit.sandbox.wire import RequestBody
 from mediakit.schema import InputFacts, Purpose
@@ -71,7 +72,7 @@ FAILURES = {
 
 
 @dataclass(frozen=True)
-class PastJob:
+class SeededJob:
     """A job that ended in the past, with the columns of its row."""
 
     key_index: int
@@ -82,7 +83,7 @@ class PastJob:
 
 def past_jobs(
     catalog: Catalog, *, days: int, jobs: int, keys_n: int, seed: int, now_us: int
-) -> list[PastJob]:
+) -> list[SeededJob]:
     """Generate a past that ends yesterday, oldest first.
 
     Weekdays have more jobs than weekends, and recent weeks more than early ones.
@@ -95,8 +96,8 @@ def past_jobs(
     starts = [today_us - day * US_PER_DAY for day in range(days, 0, -1)]
     functions = _functions(catalog)
     chosen = random.choices(starts, weights, k=jobs)
-    made = [_past_job(random, words, functions, keys_n, day) for day in chosen]
-    return sorted(made, key=lambda job: int(job.columns["created_us"] or 0))
+    past = [_past_job(random, words, functions, keys_n, day) for day in chosen]
+    return sorted(past, key=lambda job: int(job.columns["created_us"] or 0))
 
 
 def _activity(today_us: int, days_ago: int, days: int) -> float:
@@ -117,10 +118,10 @@ def _functions(catalog: Catalog) -> list[_Used]:
     """List the functions in the order of the forms; the first is used most."""
     order = list(Purpose)
     offered = sorted(catalog, key=lambda f: (order.index(f.purpose), f.kind))
-    found = ((function, _bodies(function)) for function in offered)
+    pairs = ((function, _bodies(function)) for function in offered)
     return [
         _Used(function, bodies, weight=1 / place)
-        for place, (function, bodies) in enumerate(found, 1)
+        for place, (function, bodies) in enumerate(pairs, 1)
         if bodies
     ]
 
@@ -139,7 +140,7 @@ def _bodies(function: Function) -> list[dict[str, Any]]:
 
 def _past_job(
     random: Random, words: Random, functions: list[_Used], keys_n: int, day_us: int
-) -> PastJob:
+) -> SeededJob:
     (used,) = random.choices(functions, [each.weight for each in functions])
     function = used.function
     body = random.choice(used.bodies)
@@ -176,7 +177,7 @@ def _past_job(
         "deleted_us": settled_us,
         **end,
     }
-    return PastJob(key_index, columns, settled_us, 0 if failed else charge)
+    return SeededJob(key_index, columns, settled_us, 0 if failed else charge)
 
 
 def _bill(
@@ -238,10 +239,10 @@ WHERE job.id = ?
 
 
 def add_past(
-    db: Database,
+    db: SandboxDatabase,
     org: str,
     api_keys: Sequence[str],
-    past: Sequence[PastJob],
+    past: Sequence[SeededJob],
     job_ids: Sequence[str],
 ) -> None:
     """Write ended jobs with their money, in one transaction.
@@ -267,7 +268,9 @@ def add_past(
         )
 
 
-def _add_job(db: Database, org: str, api_key: str, job: PastJob, job_id: str) -> None:
+def _add_job(
+    db: SandboxDatabase, org: str, api_key: str, job: SeededJob, job_id: str
+) -> None:
     owner: dict[str, Value] = {"org": org, "api_key": api_key}
     charge_micro_usd = job.charge_micro_usd
     db.insert(
@@ -292,18 +295,20 @@ def _add_job(db: Database, org: str, api_key: str, job: PastJob, job_id: str) ->
     )
 
 
-def find_past(db: Database, job_ids: Sequence[str]) -> list[sqlite3.Row]:
+def find_past(db: SandboxDatabase, job_ids: Sequence[str]) -> list[sqlite3.Row]:
     """Read the jobs of a past with their charges; none when it was never added.
 
     A past is added in one transaction: all of it exists, or nothing.
     """
     if db.one(_PAST, job_ids[0]) is None:
         return []
-    found = (db.one(_PAST, job_id) for job_id in job_ids)
-    return [row for row in found if row is not None]
+    rows = (db.one(_PAST, job_id) for job_id in job_ids)
+    return [row for row in rows if row is not None]
 
 
-def keys_of(db: Database, org: str, names: Iterable[str], now_us: int) -> list[str]:
+def keys_of(
+    db: SandboxDatabase, org: str, names: Iterable[str], now_us: int
+) -> list[str]:
     """List the keys of a past: the organization's first one, and its members'.
 
     Missing members are created, each with a key that is not shown.
@@ -317,7 +322,7 @@ def keys_of(db: Database, org: str, names: Iterable[str], now_us: int) -> list[s
         return [own, *(_key_of(db, org, name, now_us) for name in names)]
 
 
-def _key_of(db: Database, org: str, name: str, now_us: int) -> str:
+def _key_of(db: SandboxDatabase, org: str, name: str, now_us: int) -> str:
     key_id: str | None = db.value(
         "SELECT api_key.id FROM member JOIN api_key ON api_key.member = member.id"
         " WHERE member.org = ? AND member.name = ? ORDER BY api_key.rowid",
@@ -348,35 +353,35 @@ class SeedRequest(RequestBody):
 async def seed(request: Request) -> Response:
     """Handle POST /sandbox/seed with the past, and how much of it was added now."""
     service = service_of(request)
-    asked = await read_body(request, SeedRequest)
+    body = await read_body(request, SeedRequest)
     org = request.query_params.get("org", caller_of(request).org)
     if service.db.one("SELECT 1 FROM org WHERE id = ?", org) is None:
         raise RequestError(404, f"There is no organization {shown(org)}.")
     api_keys = keys_of(service.db, org, MEMBERS, service.clock.now_us())
-    past, added_n = _past(service, org, api_keys, asked)
+    past, added_n = _past(service, org, api_keys, body)
     summary = _summary(past) | {"api_key_ids": api_keys, "added": added_n}
-    if asked.requests:
+    if body.requests:
         summary["requests"] = [_request(row) for row in past]
     return JSONResponse(summary, status_code=201 if added_n else 200)
 
 
 def _past(
-    service: Service, org: str, api_keys: list[str], asked: SeedRequest
+    service: SandboxService, org: str, api_keys: list[str], body: SeedRequest
 ) -> tuple[list[sqlite3.Row], int]:
     """Return the jobs of a past, and the number added: all of them, or none."""
     db = service.db
     # Without the date, so that tomorrow's call finds the same past.
-    past_name = f"{service.identity} {org} {asked.days} {asked.jobs} {asked.seed}"
-    job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(asked.jobs)]
-    known = find_past(db, job_ids)
-    if known:
-        return known, 0
+    past_name = f"{service.identity} {org} {body.days} {body.jobs} {body.seed}"
+    job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(body.jobs)]
+    rows = find_past(db, job_ids)
+    if rows:
+        return rows, 0
     past = past_jobs(
         service.catalog,
-        days=asked.days,
-        jobs=asked.jobs,
+        days=body.days,
+        jobs=body.jobs,
         keys_n=len(api_keys),
-        seed=asked.seed,
+        seed=body.seed,
         now_us=service.clock.now_us(),
     )
     add_past(db, org, api_keys, past, job_ids)

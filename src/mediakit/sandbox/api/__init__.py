@@ -30,7 +30,7 @@ class Operation:
     method: str
     path: str
     handler: Handler
-    answer: type[wire.Answer] | None
+    answer: type[wire.ResponseBody] | None
     errors: tuple[int, ...] = ()
     body: type[wire.RequestBody] | None = None
     query: type[BaseModel] | None = None
@@ -41,16 +41,16 @@ OPERATIONS = (
         "POST",
         "/v1/media/uploads",
         jobs.grant_upload,
-        wire.UploadGrant,
+        wire.UploadGrantBody,
         (422,),
         body=wire.UploadRequest,
     ),
-    Operation("GET", JOB, jobs.read_job, wire.Job, (404,)),
-    Operation("DELETE", JOB, jobs.erase_job, wire.Job, (404, 409)),
+    Operation("GET", JOB, jobs.read_job, wire.JobBody, (404,)),
+    Operation("DELETE", JOB, jobs.erase_job, wire.JobBody, (404, 409)),
     Operation(
         "GET", f"{JOB}/content", jobs.read_content, wire.Content, (404, 409, 410)
     ),
-    Operation("GET", "/billing/balance", billing.read_balance, wire.Balance),
+    Operation("GET", "/billing/balance", billing.read_balance, wire.BalanceBody),
     Operation(
         "GET",
         "/billing/spend/daily",
@@ -95,10 +95,10 @@ OPERATIONS = (
         "POST",
         f"{DELIVERY}/replay",
         webhooks.replay_delivery,
-        wire.Delivery,
+        wire.DeliveryBody,
         (404, 409),
     ),
-    Operation("GET", SECRET, webhooks.read_secret, wire.Secret),
+    Operation("GET", SECRET, webhooks.read_secret, wire.SecretBody),
     Operation(
         "POST",
         f"{SECRET}/rotate",

@@ -10,14 +10,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mediakit.sandbox.clock import iso, to_instant
+from mediakit.clock import to_instant
+from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import WireResponse, read_query, refused, validated
 from mediakit.sandbox.service import caller_of, service_of
 from mediakit.sandbox.store import money
 from mediakit.sandbox.store.admission import left_micro_usd
 from mediakit.sandbox.store.orgs import find_org
 from mediakit.sandbox.wire import (
-    Balance,
+    BalanceBody,
     DailyQuery,
     DailySpend,
     MonthlyReport,
@@ -51,18 +52,18 @@ async def read_balance(request: Request) -> Response:
             "end": iso(end_us),
         }
         fields["postpaid"] = {"cycle": cycle}
-    return WireResponse(Balance(**fields))
+    return WireResponse(BalanceBody(**fields))
 
 
 async def read_daily_spend(request: Request) -> Response:
     """Read the daily spend."""
     service, caller = service_of(request), caller_of(request)
-    asked = read_query(request, DailyQuery)
-    first, last = asked.start_date, asked.end_date
+    query = read_query(request, DailyQuery)
+    first, last = query.start_date, query.end_date
     if last < first:
         raise refused("end_date", str(last), f"a day from start_date, {first}, on")
     rows = money.daily(
-        service.db, caller.org, first, last, api_key=asked.api_key_id, model=asked.model
+        service.db, caller.org, first, last, api_key=query.api_key_id, model=query.model
     )
     return WireResponse(
         DailySpend.model_validate(

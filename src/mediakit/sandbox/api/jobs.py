@@ -6,7 +6,7 @@ from sqlite3 import Row
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 
-from mediakit.sandbox.clock import US_PER_S
+from mediakit.clock import US_PER_S
 from mediakit.sandbox.exchange import (
     RequestError,
     WireResponse,
@@ -14,13 +14,13 @@ from mediakit.sandbox.exchange import (
     read_body,
 )
 from mediakit.sandbox.files import address_of, name_in, new_name
-from mediakit.sandbox.service import Service, base_url_of, caller_of, service_of
+from mediakit.sandbox.service import SandboxService, base_url_of, caller_of, service_of
 from mediakit.sandbox.store import jobs
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.wire import (
     Content,
-    Job,
-    UploadGrant,
+    JobBody,
+    UploadGrantBody,
     UploadRequest,
     job_fields,
     output_url,
@@ -44,7 +44,7 @@ def job_response(request: Request, job: JobRow) -> Response:
     service = service_of(request)
     unavailable = job.terminal and service.faults.hides_billing(job.id)
     fields = job_fields(job, base_url_of(request), billing_unavailable=unavailable)
-    return WireResponse(Job(**fields))
+    return WireResponse(JobBody(**fields))
 
 
 async def read_content(request: Request) -> Response:
@@ -93,7 +93,7 @@ async def file(request: Request) -> Response:
     return response
 
 
-def _content_type(service: Service, name: str) -> str | None:
+def _content_type(service: SandboxService, name: str) -> str | None:
     """Return a file's type; "" when it was removed, None when it never existed."""
     upload = service.db.one("SELECT * FROM upload WHERE file = ?", name)
     if upload is not None and upload["stored_us"] is not None:
@@ -116,7 +116,7 @@ async def grant_upload(request: Request) -> Response:
     """Request an upload grant."""
     service = service_of(request)
     caller = caller_of(request)
-    asked = await read_body(request, UploadRequest)
+    body = await read_body(request, UploadRequest)
     now_us = service.clock.now_us()
     base_url = base_url_of(request)
     # Who may read the file must not be able to replace it: it has a second name.
@@ -128,19 +128,19 @@ async def grant_upload(request: Request) -> Response:
         ticket=ticket,
         org=caller.org,
         api_key=caller.api_key,
-        content_type=asked.content_type,
-        size_bytes=asked.size_bytes,
+        content_type=body.content_type,
+        size_bytes=body.size_bytes,
         expires_us=now_us + GRANT_VALID_S * US_PER_S,
         created_us=now_us,
     )
     return WireResponse(
-        UploadGrant(
+        UploadGrantBody(
             upload_url=f"{base_url}/uploads/{ticket}",
             headers={
-                "Content-Type": asked.content_type,
-                "Content-Length": str(asked.size_bytes),
+                "Content-Type": body.content_type,
+                "Content-Length": str(body.size_bytes),
             },
-            url=base_url + address_of(file, asked.content_type),
+            url=base_url + address_of(file, body.content_type),
         )
     )
 
@@ -166,14 +166,14 @@ async def put_upload(request: Request) -> Response:
     return Response(status_code=200)
 
 
-def _granted(service: Service, request: Request) -> Row | None:
+def _granted(service: SandboxService, request: Request) -> Row | None:
     ticket = request.path_params["ticket"]
     upload = service.db.one("SELECT * FROM upload WHERE ticket = ?", ticket)
     if upload is None or upload["expires_us"] < service.clock.now_us():
         return None
     granted = (upload["content_type"], str(upload["size_bytes"]))
-    given = (request.headers.get(name) for name in ("content-type", "content-length"))
-    return upload if tuple(given) == granted else None
+    headers = (request.headers.get(name) for name in ("content-type", "content-length"))
+    return upload if tuple(headers) == granted else None
 
 
 async def _receive(request: Request, part: Path, size_bytes: int) -> bool:

@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.function import bodies_in
 from mediakit.sandbox.api import OPERATIONS, Operation
-from mediakit.sandbox.wire import Event, Job, Message, RequestBody
+from mediakit.sandbox.wire import EventBody, JobBody, Message, RequestBody
 
 Json = dict[str, Any]
 
@@ -123,7 +123,7 @@ def _parameters(operation: Operation) -> list[Json]:
 
 
 def _submit(function: Function) -> Json:
-    job = _ref(Job)
+    job = _ref(JobBody)
     either = {"anyOf": [_ref(Message), job]}
     retry = {"headers": RETRY_AFTER}
     accepted = _answer("The job: accepted, repeated, or failed.", job)
@@ -152,7 +152,7 @@ def _events() -> Json:
         "operationId": "receiveEvent",
         "summary": "Sent to endpoints and to the webhook_url of a job (spec 6.3).",
         "security": [],
-        "requestBody": _body(_ref(Event)),
+        "requestBody": _body(_ref(EventBody)),
         "responses": received,
     }
     return {"jobEnded": {"post": post}}
@@ -165,7 +165,7 @@ def _wire_schemas() -> Json:
         for model in (operation.answer, operation.body)
         if model is not None
     }
-    models |= {(Message, "serialization"), (Event, "serialization")}
+    models |= {(Message, "serialization"), (EventBody, "serialization")}
     ordered = sorted(models, key=lambda pair: pair[0].__name__)
     _, document = models_json_schema(ordered, ref_template=COMPONENTS)
     schemas: Json = document["$defs"]
@@ -199,7 +199,7 @@ def _request_schema(function: Function) -> Json:
         "type": ["string", "null"],
         "format": "uri",
         "pattern": "^https?://[^/]",
-        "description": "The end of this job is posted there (spec 6.2).",
+        "description": "The URL that is notified when this job has ended (spec 6.2).",
     }
     for body in bodies_in(schema):
         body["properties"] = {**body["properties"], "webhook_url": callback}

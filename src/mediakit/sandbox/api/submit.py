@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mediakit.catalog import Function
+from mediakit.clock import US_PER_S
 from mediakit.sandbox.api.jobs import job_response
 from mediakit.sandbox.api.webhooks import check_callback
-from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.events import announce
 from mediakit.sandbox.exchange import RequestError, read_object, refused
 from mediakit.sandbox.faults import Outage
@@ -19,7 +19,7 @@ from mediakit.sandbox.jobs.job_runner import asked_failure
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.service import (
     UNKNOWN_KEY,
-    Service,
+    SandboxService,
     base_url_of,
     caller_of,
     service_of,
@@ -34,7 +34,7 @@ from mediakit.sandbox.store.admission import (
     Repeatable,
 )
 from mediakit.sandbox.store.jobs import JobRow
-from mediakit.sandbox.store.orgs import Caller
+from mediakit.sandbox.store.orgs import ApiCaller
 from mediakit.sandbox.wire import ENVELOPE_STATUS, rejection_response
 from mediakit.schema import canonical_json
 
@@ -61,8 +61,8 @@ async def submit(request: Request) -> Response:
         if repeat and (job := admission.find_repeated(service.db, caller.org, repeat)):
             return job_response(request, job)
         if webhook_url is not None:
-            then = "No job was created."
-            await check_callback(service, WEBHOOK_FIELD, webhook_url, then)
+            outcome = "No job was created."
+            await check_callback(service, WEBHOOK_FIELD, webhook_url, outcome)
         base_url = base_url_of(request)
         new = _new_job(service, caller, function, canonical, webhook_url, base_url)
         job, refusal = _admit(service, new, repeat)
@@ -77,7 +77,7 @@ async def submit(request: Request) -> Response:
     return job_response(request, job)
 
 
-def _function(service: Service, request: Request) -> Function:
+def _function(service: SandboxService, request: Request) -> Function:
     names = ("vendor", "model", "function")
     path = "/".join(request.path_params[name] for name in names)
     for function in service.catalog:
@@ -103,8 +103,8 @@ def _repeatable(
 
 
 def _new_job(
-    service: Service,
-    caller: Caller,
+    service: SandboxService,
+    caller: ApiCaller,
     function: Function,
     body: dict[str, Any],
     webhook_url: str | None,
@@ -113,7 +113,7 @@ def _new_job(
     now_us = service.clock.now_us()
     settings = service.settings
     # A requested failure whose code rejects the submission (spec 4.3).
-    asked = asked_failure(body)
+    failure = asked_failure(body)
     return NewJob(
         id=f"media_{uuid.uuid4()}",
         org=caller.org,
@@ -127,12 +127,14 @@ def _new_job(
         price_micro_usd=hold_of(function, body),
         created_us=now_us,
         settle_due_us=now_us + round(settings.settle_after_s * US_PER_S),
-        refusal=Refusal(*asked) if asked and asked[0] in ENVELOPE_STATUS else None,
+        refusal=Refusal(*failure)
+        if failure and failure[0] in ENVELOPE_STATUS
+        else None,
     )
 
 
 def _admit(
-    service: Service, new: NewJob, repeat: Repeatable | None
+    service: SandboxService, new: NewJob, repeat: Repeatable | None
 ) -> tuple[JobRow, Refusal | None]:
     def is_out() -> bool:
         return service.faults.take_for_function(Outage, new.function) is not None

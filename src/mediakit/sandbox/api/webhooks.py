@@ -3,7 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mediakit.sandbox.clock import US_PER_S, iso
+from mediakit.clock import US_PER_S
+from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import (
     NO_STORE,
     RequestError,
@@ -12,17 +13,17 @@ from mediakit.sandbox.exchange import (
     read_query,
 )
 from mediakit.sandbox.outbound import BlockedError, check_callback_url
-from mediakit.sandbox.service import Service, caller_of, service_of
+from mediakit.sandbox.service import SandboxService, caller_of, service_of
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DeliveryRow
 from mediakit.sandbox.wire import (
     AttemptList,
-    Delivery,
+    DeliveryBody,
     DeliveryPage,
     DeliveryQuery,
     RotatedSecret,
     Rotation,
-    Secret,
+    SecretBody,
     delivery_fields,
     detail_of,
 )
@@ -31,24 +32,24 @@ from mediakit.sandbox.wire import (
 async def list_deliveries(request: Request) -> Response:
     """List deliveries, newest first."""
     service, caller = service_of(request), caller_of(request)
-    asked = read_query(request, DeliveryQuery)
-    cursor = asked.cursor
+    query = read_query(request, DeliveryQuery)
+    cursor = query.cursor
     # One row more than the limit shows whether there is another page.
-    found = deliveries.listed(
+    rows = deliveries.listed(
         service.db,
         org=caller.org,
-        endpoint=asked.endpoint_id,
-        status=asked.status,
-        job=asked.source_id,
+        endpoint=query.endpoint_id,
+        status=query.status,
+        job=query.source_id,
         before_seq=int(cursor.removeprefix("before-")) if cursor else None,
-        limit=asked.limit + 1,
+        limit=query.limit + 1,
     )
-    page = found[: asked.limit]
-    more = len(found) > asked.limit
+    page = rows[: query.limit]
+    has_more = len(rows) > query.limit
     return WireResponse(
         DeliveryPage(
-            data=[Delivery(**delivery_fields(row)) for row in page],
-            next_cursor=f"before-{page[-1].seq}" if more else None,
+            data=[DeliveryBody(**delivery_fields(row)) for row in page],
+            next_cursor=f"before-{page[-1].seq}" if has_more else None,
         )
     )
 
@@ -82,7 +83,7 @@ async def replay_delivery(request: Request) -> Response:
             "be sent again.",
         )
     service.work.wake()
-    return WireResponse(Delivery(**delivery_fields(_asked_for(request))))
+    return WireResponse(DeliveryBody(**delivery_fields(_asked_for(request))))
 
 
 def _asked_for(request: Request) -> DeliveryRow:
@@ -95,7 +96,7 @@ def _asked_for(request: Request) -> DeliveryRow:
     return delivery
 
 
-def _receiver(service: Service, delivery: DeliveryRow) -> str:
+def _receiver(service: SandboxService, delivery: DeliveryRow) -> str:
     if delivery.endpoint is None:
         return delivery.url
     endpoint = endpoints.find(service.db, delivery.endpoint)
@@ -106,7 +107,9 @@ def _receiver(service: Service, delivery: DeliveryRow) -> str:
     return endpoint.url
 
 
-async def check_callback(service: Service, field: str, url: str, then: str) -> None:
+async def check_callback(
+    service: SandboxService, field: str, url: str, outcome: str
+) -> None:
     """Refuse a callback URL that the policy does not allow with 400 (spec 6.2)."""
     try:
         await check_callback_url(
@@ -115,7 +118,7 @@ async def check_callback(service: Service, field: str, url: str, then: str) -> N
             allow_loopback=service.settings.allow_loopback_callbacks,
         )
     except BlockedError as problem:
-        raise RequestError(400, f"{field}: {problem}. {then}") from None
+        raise RequestError(400, f"{field}: {problem}. {outcome}") from None
 
 
 # -- Secrets ----------------------------------------------------------------------
@@ -131,19 +134,21 @@ async def rotate_secret(request: Request) -> Response:
     caller = caller_of(request)
     if not caller.manages:
         raise RequestError(403, "Only owners and admins may rotate the secret.")
-    asked = await read_body(request, Rotation)
-    return rotation_response(service_of(request), caller.org, asked)
+    rotation = await read_body(request, Rotation)
+    return rotation_response(service_of(request), caller.org, rotation)
 
 
-def secret_response(service: Service, owner: str) -> Response:
+def secret_response(service: SandboxService, owner: str) -> Response:
     """Return the response with the secret of an organization or an endpoint."""
     secret = endpoints.current_secret(service.db, owner, service.clock.now_us())
-    return WireResponse(Secret(secret=secret), headers=NO_STORE)
+    return WireResponse(SecretBody(secret=secret), headers=NO_STORE)
 
 
-def rotation_response(service: Service, owner: str, asked: Rotation) -> Response:
+def rotation_response(
+    service: SandboxService, owner: str, rotation: Rotation
+) -> Response:
     """Rotate the secret of an organization or an endpoint, and return the new one."""
-    now_us, overlap_us = service.clock.now_us(), asked.expire_in_seconds * US_PER_S
+    now_us, overlap_us = service.clock.now_us(), rotation.expire_in_seconds * US_PER_S
     secret, overlaps = endpoints.rotate_secret(service.db, owner, now_us, overlap_us)
     until = iso(now_us + overlap_us) if overlaps else None
     rotated = RotatedSecret(secret=secret, previous_expires_at=until)

@@ -9,7 +9,7 @@ from mediakit.catalog import Function, MediaItem
 from mediakit.sandbox.files import Files, name_in
 from mediakit.sandbox.outbound import BlockedError, FetchError, Outbound
 from mediakit.sandbox.render.protocol import RenderError
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.store.jobs import find_by_file
 
 # The largest input that a function allows is a clip of 200 MB (spec 4.4).
@@ -48,10 +48,10 @@ def _texts(value: object, label: str) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class JobInputs:
     """Finds the sandbox's own files on disk and fetches all others."""
 
-    db: Database
+    db: SandboxDatabase
     files: Files
     allow_loopback: bool
 
@@ -77,7 +77,7 @@ class Inputs:
                 except (BlockedError, FetchError) as problem:
                     # Never the URL: it may be signed, and errors outlive an erasure.
                     raise RenderError.invalid(
-                        f"{item.label}: its URL could not be used: {problem}."
+                        f"{item.label}: its URL cannot be used: {problem}."
                     ) from None
         return paths
 

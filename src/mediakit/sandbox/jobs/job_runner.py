@@ -11,16 +11,15 @@ from typing import Any
 
 from mediakit.api_models import ErrorCode
 from mediakit.catalog import Function
-from mediakit.clock import Clock
+from mediakit.clock import MS_PER_S, US_PER_S, Clock
 from mediakit.errors import InputError
-from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.events import announce
 from mediakit.sandbox.faults import FailRender, LateSettlement
-from mediakit.sandbox.jobs.inputs import Inputs, undeclared_media
+from mediakit.sandbox.jobs.inputs import JobInputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
 from mediakit.sandbox.jobs.renderer import Renderer, render_request
 from mediakit.sandbox.render.protocol import Rendered, RenderError
-from mediakit.sandbox.service import Service
+from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.store import admission, jobs
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.database import Value
@@ -31,7 +30,6 @@ from mediakit.schema import InputFacts, canonical_json
 
 logger = logging.getLogger(__name__)
 
-MS_PER_S = 1_000
 INTERNAL_MESSAGE = "The sandbox failed while it ran this job. Nothing was charged."
 _ASKED = re.compile(r"sandbox:fail=([a-z_]+)")
 FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was charged."
@@ -43,18 +41,22 @@ def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
     `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
     fails the job with that code (spec 7.3).
     """
-    found = _ASKED.search(canonical_json(body).decode())
-    if found is None or found[1] not in set(ErrorCode):
+    match = _ASKED.search(canonical_json(body).decode())
+    if match is None or match[1] not in set(ErrorCode):
         return None
-    message = f"The request asks for this failure ({found[0]})."
-    return ErrorCode(found[1]), message
+    message = f"The request asks for this failure ({match[0]})."
+    return ErrorCode(match[1]), message
 
 
 class JobRunner:
     """Starts queued jobs as slots become free, and ends them."""
 
     def __init__(
-        self, service: Service, inputs: Inputs, renderer: Renderer, system: Clock
+        self,
+        service: SandboxService,
+        inputs: JobInputs,
+        renderer: Renderer,
+        system: Clock,
     ) -> None:
         self._service = service
         self._inputs = inputs
@@ -135,9 +137,9 @@ class JobRunner:
         if self._fails_by_fault(job):
             return None  # it ended in the transaction that counted the fault down
         function, body = self._request(job)
-        asked = asked_failure(body)
-        if asked is not None:
-            raise RenderError(*asked)
+        failure = asked_failure(body)
+        if failure is not None:
+            raise RenderError(*failure)
         started_s = self._system.monotonic_s()
         result, seconds = await self._render(job, function, body)
         runtime_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)

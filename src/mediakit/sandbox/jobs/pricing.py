@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mediakit.catalog import Function
+from mediakit.clock import MS_PER_S
 from mediakit.errors import InputError
-from mediakit.estimates import MS_PER_S, Estimate, EstimateKind
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.schema import InputFacts
 
 Body = Mapping[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import av
 
-from mediakit.sandbox.render.files import Given, measured_s
+from mediakit.sandbox.render.files import InputFile, measured_s
 from mediakit.sandbox.render.protocol import PROBE, RenderError, RenderRequest
 from mediakit.sandbox.render.renderers import render
 
@@ -70,7 +70,7 @@ def _discard(request: RenderRequest) -> None:
 
 def _lengths(request: RenderRequest) -> dict[str, float]:
     return {
-        url: measured_s(Given(request.file(url), url[:_SHOWN_LENGTH]), medium)
+        url: measured_s(InputFile(request.file(url), url[:_SHOWN_LENGTH]), medium)
         for url, medium in request.body.items()
         if medium in ("video", "audio")
     }

@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
 
+from mediakit.decoding import on_white
 from mediakit.sandbox.render.files import (
     Clip,
-    Given,
+    InputFile,
     clip_frames,
-    on_white,
     picture_size,
     read_clip,
     read_clips,
@@ -46,14 +46,14 @@ from mediakit.sandbox.render.sound import Voice, check_sound, decoded, mixed
 from mediakit.sandbox.render.words import words_over
 
 
-def _given(request: RenderRequest, url: object, field: str) -> Given:
-    return Given(request.file(str(url)), field)
+def _input_file(request: RenderRequest, url: object, field: str) -> InputFile:
+    return InputFile(request.file(str(url)), field)
 
 
 def _own_sound(clip: Clip, frames: int, fps: Fraction) -> Iterator[Floats] | None:
     if not clip.has_sound:
         return None
-    return mixed([Voice(decoded(clip.given))], frames, fps)
+    return mixed([Voice(decoded(clip.source, clip.start_s))], frames, fps)
 
 
 # Compose (spec 4.14)
@@ -61,18 +61,18 @@ def _own_sound(clip: Clip, frames: int, fps: Fraction) -> Iterator[Floats] | Non
 _COMPOSED_PX = 720
 
 
-class Keyframe(NamedTuple):
+class TimelineFile(NamedTuple):
     """A file's place on the timeline.
 
     Attributes:
         kind: What its track holds.
-        given: The file.
+        source: The file.
         start_ms: When it begins.
         end_ms: When it is over.
     """
 
     kind: Literal["video", "image", "audio"]
-    given: Given
+    source: InputFile
     start_ms: Fraction
     end_ms: Fraction
 
@@ -90,32 +90,32 @@ def compose(request: RenderRequest) -> Film:
     """Render a timeline; every file is checked before any frame."""
     keyframes = [*_keyframes(request)]
     frames = film_frames(keyframes)
-    sizes: dict[Given, Size] = {}
-    clips: dict[Given, Clip] = {}
+    sizes: dict[InputFile, Size] = {}
+    clips: dict[InputFile, Clip] = {}
     voices: list[Voice] = []
-    for kind, given, start_ms, end_ms in keyframes:
+    for kind, source, start_ms, end_ms in keyframes:
         sound = None
         if kind == "image":
-            sizes[given] = picture_size(given)
+            sizes[source] = picture_size(source)
         elif kind == "audio":
-            check_sound(given)
-            sound = decoded(given)
+            check_sound(source)
+            sound = decoded(source)
         else:
-            clips[given] = read_clip(given)
-            sizes[given] = clips[given].size
-            if clips[given].has_sound:
-                sound = decoded(given)
+            clips[source] = read_clip(source)
+            sizes[source] = clips[source].size
+            if clips[source].has_sound:
+                sound = decoded(source, clips[source].start_s)
         if sound is not None:
-            heard = (round(ms * SAMPLE_RATE_HZ / 1000) for ms in (start_ms, end_ms))
-            voices.append(Voice(sound, *heard))
+            bounds = (round(ms * SAMPLE_RATE_HZ / 1000) for ms in (start_ms, end_ms))
+            voices.append(Voice(sound, *bounds))
     size = frame_size(_COMPOSED_PX, next(iter(sizes.values())).ratio)
     layers = []
     for keyframe in keyframes:
-        if keyframe.given in sizes:
-            span, inner = keyframe.span(frames), sizes[keyframe.given].inside(size)
+        if keyframe.source in sizes:
+            span, inner = keyframe.span(frames), sizes[keyframe.source].inside(size)
             left, top = (side // 4 * 2 for side in np.subtract(size, inner))
-            clip = clips.get(keyframe.given)
-            show = partial(_whole_picture, keyframe.given, inner)
+            clip = clips.get(keyframe.source)
+            show = partial(_whole_picture, keyframe.source, inner)
             filters: Filters = []
             if clip is not None:
                 # A shorter clip is held on its last frame, as editing programs do.
@@ -128,21 +128,21 @@ def compose(request: RenderRequest) -> Film:
     return Film(size, layers, frames, sound)
 
 
-def _keyframes(request: RenderRequest) -> Iterator[Keyframe]:
+def _keyframes(request: RenderRequest) -> Iterator[TimelineFile]:
     """Read all tracks: the lowest layer first, each track in the order of time."""
     tracks: Sequence[Mapping[str, Any]] = request.body["tracks"]  # type: ignore[assignment]
     for number, track in enumerate(tracks):
-        found = []
+        keyframes = []
         for index, item in enumerate(track["keyframes"]):
             field = f"tracks[{number}].keyframes[{index}].url"
             start_ms = Fraction(item["timestamp"])
             end_ms = start_ms + Fraction(item["duration"])
-            given = _given(request, item["url"], field)
-            found.append(Keyframe(track["type"], given, start_ms, end_ms))
-        yield from sorted(found, key=lambda keyframe: keyframe.start_ms)
+            source = _input_file(request, item["url"], field)
+            keyframes.append(TimelineFile(track["type"], source, start_ms, end_ms))
+        yield from sorted(keyframes, key=lambda keyframe: keyframe.start_ms)
 
 
-def film_frames(keyframes: Sequence[Keyframe]) -> int:
+def film_frames(keyframes: Sequence[TimelineFile]) -> int:
     """Return the length of the film: up to the latest end of all keyframes."""
     return max(1, *(_frame_at(keyframe.end_ms) for keyframe in keyframes))
 
@@ -151,8 +151,8 @@ def _frame_at(time_ms: Fraction) -> int:
     return round(time_ms * FPS / 1000)
 
 
-def _whole_picture(given: Given, size: Size) -> Frames:
-    picture = read_picture(given, enough=size)
+def _whole_picture(source: InputFile, size: Size) -> Frames:
+    picture = read_picture(source, enough=size)
     return iter([frame_of(picture.resize(size, Image.Resampling.LANCZOS))])
 
 
@@ -165,7 +165,7 @@ def join(request: RenderRequest) -> Film:
     side_px = SHORT_SIDES_PX[body.get("resolution", "1080p")]
     size, stills = Size(side_px, side_px), []
     for index, url in enumerate(body["images"]):
-        picture = on_white(read_picture(_given(request, url, f"images[{index}]")))
+        picture = on_white(read_picture(_input_file(request, url, f"images[{index}]")))
         if index == 0:
             size = frame_size(side_px, Size(*picture.size).ratio)
         fitted = ImageOps.fit(picture, size, Image.Resampling.LANCZOS)
@@ -203,8 +203,8 @@ _LEAST_SHORT_SIDE_PX = 720
 def upscale(request: RenderRequest) -> Film:
     """Scale a clip; its frame rate, length and sound stay."""
     body: Mapping[str, Any] = request.body
-    given = _given(request, body[_UPSCALED], _UPSCALED)
-    (clip,) = read_clips(request, [given])
+    source = _input_file(request, body[_UPSCALED], _UPSCALED)
+    (clip,) = read_clips(request, [source])
     rate = clip.rate or Fraction(FPS)
     frames = max(round(clip.duration_s * rate), 1)
     codec: Codec = "h264" if body.get("h264_output") else "hevc"
@@ -284,11 +284,11 @@ _STRIPES = 9
 def replace_region(request: RenderRequest) -> Film:
     """Change a clip in one region; the pixels outside the region stay."""
     body: Mapping[str, Any] = request.body
-    given = _given(request, body[_CHANGED], _CHANGED)
-    (clip,) = read_clips(request, [given])
+    source = _input_file(request, body[_CHANGED], _CHANGED)
+    (clip,) = read_clips(request, [source])
     size = frame_size(SHORT_SIDES_PX[body.get("resolution", "1080p")], clip.size.ratio)
     if url := body.get(_MASK):
-        mask = read_picture(_given(request, url, _MASK), enough=size)
+        mask = read_picture(_input_file(request, url, _MASK), enough=size)
         region = region_of_mask(mask, size, _MASK)
     else:
         region = region_of_words(body.get("modify_region_roi", ""), size)
@@ -312,8 +312,8 @@ def replace_region(request: RenderRequest) -> Film:
 def _replacement(request: RenderRequest, size: Size) -> Image.Image:
     """Return the reference picture, or soft stripes in the colours of the prompt."""
     if url := request.body.get(_REPLACEMENT):
-        given = _given(request, url, _REPLACEMENT)
-        picture = on_white(read_picture(given, enough=size))
+        source = _input_file(request, url, _REPLACEMENT)
+        picture = on_white(read_picture(source, enough=size))
         return ImageOps.fit(picture, size, Image.Resampling.LANCZOS).convert("RGBA")
     look = look_of(str(request.body.get("prompt", "")), request.seed)
     angle = look.random.uniform(0, np.pi)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from mediakit.decoding import has_moving_pictures
 from mediakit.media_limits import MediaName
 from mediakit.sandbox.render.files import (
-    Given,
-    has_pictures,
+    InputFile,
     is_picture,
     opened_container,
 )
@@ -107,7 +107,7 @@ class OpenBody:
         side = _SQUARES_PX.get(named, _SQUARES_PX["1k"])
         return _bounded(side * math.sqrt(ratio), side / math.sqrt(ratio))
 
-    def media(self) -> Iterator[tuple[MediaName, Given]]:
+    def media(self) -> Iterator[tuple[MediaName, InputFile]]:
         """Find the media that the body names at any depth, in order.
 
         What a field declares is believed; other files are looked at.
@@ -118,8 +118,8 @@ class OpenBody:
             items: list[tuple[str, object]] = []
             match value:
                 case str() if value in self._request.inputs:
-                    given = Given(self._request.file(value), label)
-                    yield self._request.media.get(label) or _medium(given), given
+                    source = InputFile(self._request.file(value), label)
+                    yield self._request.media.get(label) or _medium(source), source
                 case list():
                     items = [(f"{label}[{n}]", item) for n, item in enumerate(value)]
                 case dict():
@@ -149,15 +149,15 @@ def _bounded(width: float, height: float) -> Size:
     return Size(*sides)
 
 
-def _medium(given: Given) -> MediaName:
-    if is_picture(given):
+def _medium(source: InputFile) -> MediaName:
+    if is_picture(source):
         return "image"
     try:
-        with opened_container(given, "audio") as container:
-            return "video" if has_pictures(container) else "audio"
+        with opened_container(source, "audio") as container:
+            return "video" if has_moving_pictures(container) else "audio"
     except RenderError:
         raise RenderError.invalid(
-            f"{given.field}: the file is not readable media; accepted are "
+            f"{source.field}: the file is not readable media; accepted are "
             "pictures (PNG, JPEG, WebP, GIF, BMP, AVIF), clips (mp4, mov) and sounds "
             "(wav, mp3, m4a)."
         ) from None

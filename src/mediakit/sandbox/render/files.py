@@ -1,61 +1,62 @@
 """Files from outside, which are untrusted until they are decoded."""
 
+import math
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import av
-import numpy as np
 from av.container import InputContainer
-from av.stream import Disposition
-from av.video.reformatter import ColorRange
-from PIL import ExifTags, Image, ImageOps
+from PIL import Image, ImageOps
 
 from mediakit.decoding import (
+    Display,
+    Steps,
+    as_bt709,
+    decoded_frames,
     decoder_errors,
-    displayed_size,
+    display_of,
+    eight_bits,
+    has_moving_pictures,
+    holds,
+    in_srgb,
+    is_high_range,
     opened,
+    opened_picture,
+    picture_info,
     picture_track,
-    quarter_turns,
+    recording_info,
+    sound_track,
 )
-from mediakit.media_limits import MediaInfo
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.rules import Problem
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest, Size
 
 Recorded = Literal["video", "audio"]
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
-MAX_PIXELS = 50_000_000
 MAX_SIZE_BYTES = 100_000_000
 
-# The EXIF orientations of upright pictures.
-_LYING = (5, 6, 7, 8)
 _LARGE_PIXELS = 4_000_000
 _MAX_DECODED_PIXELS = 8_400_000
-_UNSPECIFIED = 2
-# The scale filter's names of colour spaces other than BT.709, by FFmpeg's numbers.
-_COLOURS = {4: "fcc", 5: "bt470", 6: "smpte170m", 7: "smpte240m", 9: "bt2020"}
-_ACCEPTED = {"video": "mp4 or mov", "audio": "wav, mp3 or m4a"}
-_NAMES = {"video": "video", "audio": "sound"}
-# FFmpeg's names; the first one is also that of mp4 and m4a.
-_CONTAINERS = {"video": "mov", "audio": "mov,mp3,wav"}
-_UPRIGHT = {
-    0: [],
-    1: [("transpose", "cclock")],
-    2: [("hflip", ""), ("vflip", "")],
-    3: [("transpose", "clock")],
+# Toning takes a fifth of a second for each frame of this size.
+_MAX_TONED_PIXELS = 1920 * 1080
+_SAME_RATE = 0.1
+_ACCEPTED = {
+    "image": "JPEG, PNG, WebP, GIF, BMP, AVIF or TIFF",
+    "video": "mp4, mov, webm, mkv, avi or ts",
+    "audio": "wav, mp3, m4a, ogg, flac, aac or webm",
 }
+_NAMES = {"image": "picture", "video": "video", "audio": "sound"}
 
 Image.init()  # Pillow loads its WebP and AVIF readers only here.
 
 
-class Given(NamedTuple):
+class InputFile(NamedTuple):
     """A file that the body names, and where it names it."""
 
     path: Path
@@ -65,108 +66,89 @@ class Given(NamedTuple):
 # Pictures
 
 
-def read_picture(given: Given, *, enough: Size | None = None) -> Image.Image:
+def read_picture(source: InputFile, *, enough: Size | None = None) -> Image.Image:
     """Decode a picture and rotate it by its EXIF orientation."""
-    with opened_picture(given) as picture:
-        size = Size(*picture.size)
-        if size.pixels > MAX_PIXELS:
-            raise RenderError.invalid(
-                f"{given.field}: the picture has {size} pixels "
-                f"({size.pixels / 1e6:.1f} megapixels), accepted are at most "
-                f"{MAX_PIXELS / 1e6:g} megapixels."
-            )
+    with _picture_file(source) as file, opened_picture(file) as picture:
         if enough is not None:
             picture.draft("RGB", (max(enough), max(enough)))
         picture.load()
         # A copy would double the memory.
         ImageOps.exif_transpose(picture, in_place=True)
-        if picture.mode.startswith("I;16"):
-            picture = Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
-        mode = "RGBA" if picture.has_transparency_data else "RGB"
-        return picture if picture.mode == mode else picture.convert(mode)
+        plain = eight_bits(in_srgb(picture))
+        return plain.convert("RGB") if plain.mode == "L" else plain
 
 
-def picture_size(given: Given) -> Size:
+def picture_size(source: InputFile) -> Size:
     """Read the displayed size of a picture without decoding it."""
-    with opened_picture(given) as picture:
-        width, height = picture.size
-        orientation = picture.getexif().get(ExifTags.Base.Orientation, 1)
-        return Size(height, width) if orientation in _LYING else Size(width, height)
+    with _picture_file(source) as file:
+        info = picture_info(file, source.path.stat().st_size)
+    assert info.width is not None
+    assert info.height is not None
+    return Size(info.width, info.height)
 
 
-def is_picture(given: Given) -> bool:
+def is_picture(source: InputFile) -> bool:
     """Return whether a file is a picture, complete or not."""
     try:
-        with opened_picture(given):
+        with _picture_file(source) as file, opened_picture(file):
             return True
     except RenderError:
         return False
 
 
 @contextmanager
-def opened_picture(given: Given) -> Iterator[Image.Image]:
-    """Open a picture without decoding it; failures inside become `invalid_input`."""
+def _picture_file(source: InputFile) -> Iterator[BinaryIO]:
+    """Open the file of a picture; failures inside become `invalid_input`."""
     try:
-        size_bytes = given.path.stat().st_size
-        file = given.path.open("rb")
+        size_bytes = source.path.stat().st_size
+        file = source.path.open("rb")
     except OSError as problem:
         raise RenderError.internal(
-            f"{given.field}: the file cannot be read from disk ({problem.strerror})."
+            f"{source.field}: the file cannot be read from disk ({problem.strerror})."
         ) from problem
-    with file, warnings.catch_warnings():
+    with file:
         if size_bytes > MAX_SIZE_BYTES:
             raise RenderError.invalid(
-                f"{given.field}: the file has {size_bytes / 1e6:.1f} MB, accepted are "
+                f"{source.field}: the file has {size_bytes / 1e6:.1f} MB, accepted are "
                 f"at most {MAX_SIZE_BYTES / 1e6:g} MB."
             )
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        try:
-            with decoder_errors(), Image.open(file, formats=FORMATS) as picture:
-                yield picture
-        except (OSError, ValueError) as problem:
-            raise RenderError.invalid(
-                f"{given.field}: the file cannot be decoded as a picture; accepted are "
-                "JPEG, PNG, WebP, GIF, BMP or AVIF."
-            ) from problem
-
-
-def on_white(picture: Image.Image) -> Image.Image:
-    """Lay a picture with transparency on white."""
-    if picture.mode != "RGBA":
-        return picture
-    paper = Image.new("RGBA", picture.size, "white")
-    return Image.alpha_composite(paper, picture).convert("RGB")
-
-
-# Clips and sounds
+        with _invalid(source, "image"), decoder_errors():
+            yield file
 
 
 @contextmanager
-def opened_container(given: Given, medium: Recorded) -> Iterator[InputContainer]:
-    """Open a file of a known format; failures inside become `invalid_input`.
-
-    In other formats a file may name further files and addresses to be read.
-    """
-    with given.path.open("rb") as file:
-        try:
-            with (
-                decoder_errors(),
-                opened(file, formats=_CONTAINERS[medium]) as container,
-            ):
-                yield container
-        except (OSError, ValueError, OverflowError) as problem:
-            raise RenderError.invalid(
-                f"{given.field}: the file cannot be decoded as a {_NAMES[medium]}; "
-                f"accepted are {_ACCEPTED[medium]}."
-            ) from problem
+def _invalid(source: InputFile, medium: MediaName) -> Iterator[None]:
+    """Turn the errors of a file into `invalid_input`."""
+    try:
+        yield
+    except (OSError, ValueError, OverflowError) as problem:
+        # A plain ValueError has our words.
+        why = f" ({problem})" if type(problem) is ValueError else ""
+        words = f"the file cannot be decoded as a {_NAMES[medium]}{why}"
+        raise RenderError.invalid(
+            f"{source.field}: {words}; accepted are {_ACCEPTED[medium]}."
+        ) from problem
 
 
-def has_pictures(container: InputContainer) -> bool:
-    """Return whether there are moving pictures, and not just the cover of an album."""
-    return any(
-        Disposition.attached_pic not in stream.disposition
-        for stream in container.streams.video
-    )
+@contextmanager
+def opened_container(source: InputFile, medium: Recorded) -> Iterator[InputContainer]:
+    """Open a file of a known format; failures inside become `invalid_input`."""
+    with (
+        source.path.open("rb") as file,
+        _invalid(source, medium),
+        decoder_errors(),
+        opened(file) as container,
+    ):
+        # Any clip may be opened for its sound.
+        if medium == "video" and not holds(container, medium):
+            raise ValueError("it is not a clip")
+        yield container
+
+
+def recorded_info(source: InputFile, medium: Recorded) -> MediaInfo:
+    """Measure a clip or a sound, as the client does before it is priced."""
+    with source.path.open("rb") as file, _invalid(source, medium), decoder_errors():
+        return recording_info(file, medium, source.path.stat().st_size)
 
 
 # Clips
@@ -177,22 +159,29 @@ class Clip:
     """A checked clip.
 
     Attributes:
-        given: The file.
-        size: The size it is shown at, turned the way its camera was held.
+        source: The file.
+        stored: The size of its frames in the file.
+        decoded: Their size once they are decoded; those of high dynamic range shrink.
+        display: How they are shown: mirrored, turned, with which shape of pixels.
+        start_s: The time of its first frame: the sound may begin before or after it.
         duration_s: Its length.
         rate: Its frames per second; 0 when the file does not tell.
-        upright: FFmpeg's filters that turn its frames.
-        colours: Their colour space, as the scale filter names it.
         info: Its properties, for limits.
     """
 
-    given: Given
-    size: Size
+    source: InputFile
+    stored: Size
+    decoded: Size
+    display: Display
+    start_s: float
     duration_s: float
     rate: Fraction
-    upright: Sequence[tuple[str, str]]
-    colours: str
     info: MediaInfo
+
+    @property
+    def size(self) -> Size:
+        """The size at which it is shown."""
+        return Size(*self.display.size(*self.stored))
 
     @property
     def has_sound(self) -> bool:
@@ -200,59 +189,65 @@ class Clip:
         return self.info.has_audio is True
 
 
-def read_clips(request: RenderRequest, given: Sequence[Given]) -> list[Clip]:
+def read_clips(request: RenderRequest, sources: Sequence[InputFile]) -> list[Clip]:
     """Check clips, also against the limits of their fields."""
-    clips = [read_clip(each) for each in given]
-    check_limits(request, [(clip.given, clip.info) for clip in clips])
+    clips = [read_clip(each) for each in sources]
+    check_limits(request, [(clip.source, clip.info) for clip in clips])
     return clips
 
 
-def field_of(given: Given) -> str:
+def field_of(source: InputFile) -> str:
     """Return the field of the body that names a file, perhaps inside of it."""
-    return re.split(r"[.\[]", given.field)[0]
+    return re.split(r"[.\[]", source.field)[0]
 
 
 def check_limits(
-    request: RenderRequest, found: Sequence[tuple[Given, MediaInfo]]
+    request: RenderRequest, media: Sequence[tuple[InputFile, MediaInfo]]
 ) -> None:
     """Check media against the limits of the fields that name them."""
     problems: list[Problem] = []
     for field, group in groupby(
-        found, lambda pair: re.split(r"[.\[]", pair[0].field)[0]
+        media, lambda pair: re.split(r"[.\[]", pair[0].field)[0]
     ):
         limits = request.limits_of(field)
         together = [*group]
-        for given, info in together:
-            problems += limits.problems(given.field, info)
+        for source, info in together:
+            problems += limits.problems(source.field, info)
         if total := limits.total_problem(field, [info for _, info in together]):
             problems.append(total)
     if problems:
         raise RenderError.of(problems)
 
 
-def read_clip(given: Given) -> Clip:
+def read_clip(source: InputFile) -> Clip:
     """Check a clip and decode its first frame."""
-    with opened_container(given, "video") as container:
-        frame = next(_decoded(container, given.field), None)
+    with opened_container(source, "video") as container:
+        if not has_moving_pictures(container):
+            raise RenderError.invalid(f"{source.field}: the file has no video track.")
+        stream = picture_track(container)
+        if container.streams.audio:
+            sound_track(container)
+        frame = next(_decoded(container), None)
         if frame is None:
-            raise RenderError.invalid(f"{given.field}: the file has no video frames.")
-        stream = container.streams.video[0]
-        duration_s = (container.duration or 0) / 1e6
-        if stream.duration is not None and stream.time_base is not None:
-            duration_s = float(stream.duration * stream.time_base)
-        brand = container.metadata.get("major_brand", "").strip()
-        size, rate = Size(*displayed_size(frame)), Fraction(stream.average_rate or 0)
-        info = MediaInfo(
-            "video",
-            "video/quicktime" if brand == "qt" else "video/mp4",
-            given.path.stat().st_size,
-            *size,
-            duration_s,
-            float(rate),
-            has_audio=bool(container.streams.audio),
-        )
-    upright = _UPRIGHT[quarter_turns(frame)]
-    return Clip(given, size, duration_s, rate, upright, _colours(frame), info)
+            raise RenderError.invalid(f"{source.field}: the file has no video frames.")
+        nominal = Fraction(stream.guessed_rate or stream.average_rate or 0)
+        display = display_of(stream, frame)
+    info = recorded_info(source, "video")
+    if not info.duration_s:
+        raise RenderError.invalid(f"{source.field}: its length is unknown.")
+    rate = _rate(info, nominal)
+    stored = decoded = Size(frame.width, frame.height)
+    if is_high_range(frame) and stored.pixels > _MAX_TONED_PIXELS:
+        decoded = stored.scaled(math.sqrt(_MAX_TONED_PIXELS / stored.pixels))
+    start_s = frame.time or 0.0
+    return Clip(source, stored, decoded, display, start_s, info.duration_s, rate, info)
+
+
+def _rate(info: MediaInfo, nominal: Fraction) -> Fraction:
+    """Return the rate of most frames: one that is held does not slow the others."""
+    if info.fps is None or (nominal and abs(info.fps / nominal - 1) < _SAME_RATE):
+        return nominal
+    return Fraction(info.fps).limit_denominator(1001)
 
 
 def clip_frames(
@@ -260,42 +255,56 @@ def clip_frames(
 ) -> Iterator[av.VideoFrame]:
     """Decode a clip at another frame rate: frames are left out or repeated."""
     while True:
-        with opened_container(clip.given, "video") as container:
-            wanted, first_s, size, shown = 0, None, None, None
-            for frame in _decoded(container, clip.given.field):
-                # A video track may begin later than its file.
-                first_s = frame.time or 0.0 if first_s is None else first_s
-                start_s = (frame.time or 0.0) - first_s - 0.5 / max(float(clip.rate), 1)
-                while shown is not None and wanted / fps < start_s:
-                    yield shown
+        with opened_container(clip.source, "video") as container:
+            wanted, picture = 0, None
+            for frame, at_s in _timed(container, clip):
+                start_s = at_s - 0.5 / max(float(clip.rate), 1)
+                while picture is not None and wanted / fps < start_s:
+                    yield picture
                     wanted += 1
-                size = size or (frame.width, frame.height)
-                shown = _uniform(frame, *size)
-            # Whatever the file holds beyond the length it tells is not shown.
-            while shown is not None and wanted < max(round(clip.duration_s * fps), 1):
-                yield shown
+                picture = as_bt709(frame, *clip.decoded)
+            # Whatever the file holds beyond its length is not shown.
+            while picture is not None and wanted < max(round(clip.duration_s * fps), 1):
+                yield picture
                 wanted += 1
-        if shown is None:
-            raise RenderError.invalid(f"{clip.given.field}: no frame to show.")
+        if picture is None:
+            raise RenderError.invalid(f"{clip.source.field}: no frame to show.")
         if not loop:
             return
 
 
+def _timed(
+    container: InputContainer, clip: Clip
+) -> Iterator[tuple[av.VideoFrame, float]]:
+    """Decode frames with the time since the first one; recordings follow each other.
+
+    A video track may begin later than its file, and in a file of joined recordings
+    the clock begins again.
+    """
+    steps, offset_s = Steps.of(container), 0.0
+    for frame in _decoded(container):
+        time_s = frame.time or 0.0
+        if steps.last_s is None:
+            offset_s = -time_s
+        elif steps.is_jump(time_s):
+            next_s = steps.last_s + 1 / max(float(clip.rate), 1)
+            offset_s += float(next_s) - time_s
+        steps.last_s = time_s
+        yield frame, time_s + offset_s
+
+
 def last_frame(clip: Clip) -> av.VideoFrame:
-    """Decode the frame that a clip ends with, as the file stores it."""
-    with opened_container(clip.given, "video") as container:
-        container.seek(max(int((clip.duration_s - 1) * 1e6), 0))
-        last = None
-        for frame in _decoded(container, clip.given.field):
+    """Decode the frame that a clip ends with, neither turned nor mirrored."""
+    last = None
+    with opened_container(clip.source, "video") as container:
+        for frame in _decoded(container):
             last = frame
-        if last is None:
-            raise RenderError.invalid(f"{clip.given.field}: the last frame is missing.")
-        return _uniform(last, last.width, last.height)
+    if last is None:
+        raise RenderError.invalid(f"{clip.source.field}: the last frame is missing.")
+    return as_bt709(last, *clip.decoded)
 
 
-def _decoded(container: InputContainer, field: str) -> Iterator[av.VideoFrame]:
-    if not container.streams.video:
-        raise RenderError.invalid(f"{field}: the file has no video track.")
+def _decoded(container: InputContainer) -> Iterator[av.VideoFrame]:
     stream = picture_track(container)
     stream.thread_type = "AUTO"
     # Each thread keeps frames of its own, which at 4K use most of the memory.
@@ -303,37 +312,12 @@ def _decoded(container: InputContainer, field: str) -> Iterator[av.VideoFrame]:
     stream.codec_context.thread_count = 1 if large else 2
     # Also rejects a frame that is larger than the file's header says.
     stream.codec_context.options = {"max_pixels": str(_MAX_DECODED_PIXELS)}
-    yield from container.decode(stream)
+    yield from decoded_frames(container, stream)
 
 
-def _colours(frame: av.VideoFrame) -> str:
-    if frame.colorspace == _UNSPECIFIED:  # players guess, too: small means old
-        return "bt709" if frame.height >= 720 else "bt601"
-    return _COLOURS.get(frame.colorspace, "bt709")
-
-
-def _uniform(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
-    return frame.reformat(
-        width, height, "yuv420p", dst_color_range=ColorRange.MPEG, threads=1
-    )
-
-
-def measured_s(given: Given, medium: Recorded) -> float:
+def measured_s(source: InputFile, medium: Recorded) -> float:
     """Measure the length of a clip or a sound in seconds, as the client does."""
-    # It needs 11 MB, which a worker that only renders does not need.
-    from mediakit.errors import InputError
-    from mediakit.media import probe
-
-    with opened_container(given, medium):  # only safe formats
-        try:
-            info = probe(given.path, medium, given.field)
-        except InputError as problem:
-            raise RenderError.invalid(
-                f"{given.field}: the file cannot be read as {medium}; accepted are "
-                f"{_ACCEPTED[medium]}."
-            ) from problem
-    if info.duration_s is None:
-        raise RenderError.invalid(
-            f"{given.field}: the file does not tell how long it is."
-        )
-    return info.duration_s
+    seconds = recorded_info(source, medium).duration_s
+    if not seconds:
+        raise RenderError.invalid(f"{source.field}: its length is unknown.")
+    return seconds

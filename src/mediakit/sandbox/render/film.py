@@ -166,10 +166,10 @@ def runs(
     inside = {cut for cut in cuts if 0 < cut < frames}
     playing: dict[Layer, _Playing] = {}
     for first, stop in pairwise(sorted({0, frames, *inside})):
-        seen = [layer for layer in layers if layer.start <= first < layer.stop]
+        visible = [layer for layer in layers if layer.start <= first < layer.stop]
         # What is over is closed before more is opened.
-        playing = {layer: playing[layer] for layer in seen if layer in playing}
-        playing = {layer: playing.get(layer) or _Playing(layer) for layer in seen}
+        playing = {layer: playing[layer] for layer in visible if layer in playing}
+        playing = {layer: playing.get(layer) or _Playing(layer) for layer in visible}
         graph = _Graph([*playing.values()], size, fps, enlarged or size)
         yield from graph.runs(range(first, stop), sketch=sketch)
 
@@ -187,9 +187,9 @@ class _Playing:
         """Go on to a frame of the film; return whether another picture is shown."""
         if index == self.layer.start:
             return True
-        before, frame = self.shown, next(self._frames, None)
-        self.changes, self.shown = frame is not None, frame or before
-        return self.shown is not before
+        previous, frame = self.shown, next(self._frames, None)
+        self.changes, self.shown = frame is not None, frame or previous
+        return self.shown is not previous
 
 
 class _Graph:
@@ -260,10 +260,10 @@ class _Graph:
         return self._sources[-1]
 
     def _linked(self, name: str, options: str, *inputs: FilterContext) -> FilterContext:
-        made = self._graph.add(name, options or None)
-        for pad, given in enumerate(inputs):
-            given.link_to(made, 0, pad)
-        return made
+        node = self._graph.add(name, options or None)
+        for pad, source in enumerate(inputs):
+            source.link_to(node, 0, pad)
+        return node
 
 
 def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
@@ -276,16 +276,16 @@ def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
             coder = {"aac_coder": "fast"}
             audio = file.add_stream("aac", SAMPLE_RATE_HZ, coder, layout="stereo")
             audio.bit_rate = _SOUND_BPS
-        sound, heard = film.sound or iter(()), 0
+        sound, position = film.sound or iter(()), 0
         for index, packets in enumerate(_coded(video, film, sketch=sketch)):
             file.mux(packets)
             # Both streams are interleaved.
-            while audio and heard <= index / film.fps * SAMPLE_RATE_HZ:
+            while audio and position <= index / film.fps * SAMPLE_RATE_HZ:
                 samples = next(sound, None)
                 if samples is None:
                     break
-                file.mux(audio.encode(_sound_frame(samples, heard)))
-                heard += samples.shape[1]
+                file.mux(audio.encode(_sound_frame(samples, position)))
+                position += samples.shape[1]
         file.mux(video.encode(None))
         if audio is not None:
             file.mux(audio.encode(None))

@@ -7,19 +7,20 @@ from typing import Any, NamedTuple
 from av.video.reformatter import Colorspace
 from PIL import Image, ImageFilter, ImageOps
 
+from mediakit.decoding import on_white
 from mediakit.sandbox.render.fields import OpenBody
 from mediakit.sandbox.render.files import (
-    Given,
-    on_white,
+    InputFile,
     picture_size,
     read_picture,
 )
 from mediakit.sandbox.render.film import drawn
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest, Size
-from mediakit.sandbox.render.scenery import Palette, look_of, scene
+from mediakit.sandbox.render.scenery import SceneColours, look_of, scene
 from mediakit.sandbox.render.words import MARK, words_over, write_over
 
 MAX_OUTPUT_PIXELS = 24_000_000
+JPEG_MAX_SIDE_PX = 65_500
 
 _DYE = 0.6
 _UPSCALED = "image_url"
@@ -35,10 +36,10 @@ class Picture(NamedTuple):
 def render_picture(request: RenderRequest) -> Picture:
     """Make the picture for a prompt and an optional picture (spec 4.11)."""
     body = OpenBody(request)
-    given = [given for medium, given in body.media() if medium == "image"]
+    pictures = [source for medium, source in body.media() if medium == "image"]
     is_jpeg = body.output_format in ("jpeg", "jpg")
-    if given:
-        picture = read_picture(given[0])
+    if pictures:
+        picture = read_picture(pictures[0])
         picture = on_white(picture) if is_jpeg else picture
         picture = _recoloured(picture, look_of(body.prompt, request.seed).palette)
         write_over(picture, request, caption=body.prompt)
@@ -50,10 +51,10 @@ def render_picture(request: RenderRequest) -> Picture:
 def upscale_picture(request: RenderRequest) -> Picture:
     """Scale a picture by its factor (spec 4.12)."""
     body: Mapping[str, Any] = request.body
-    given = Given(request.file(body[_UPSCALED]), _UPSCALED)
+    source = InputFile(request.file(body[_UPSCALED]), _UPSCALED)
     factor = int(body.get("upscale_factor", "x2").removeprefix("x"))
     is_jpeg = body.get("output_format", "jpeg") == "jpeg"
-    before = picture_size(given)
+    before = picture_size(source)
     after = Size(before.width * factor, before.height * factor)
     become = f"{_UPSCALED}: {before} pixels become {after} with x{factor}"
     if after.pixels > MAX_OUTPUT_PIXELS:
@@ -61,7 +62,12 @@ def upscale_picture(request: RenderRequest) -> Picture:
             f"{become}, {after.pixels / 1e6:.1f} megapixels; accepted are at most "
             f"{MAX_OUTPUT_PIXELS / 1e6:g} megapixels."
         )
-    picture = read_picture(given)
+    if is_jpeg and max(after) > JPEG_MAX_SIDE_PX:
+        raise RenderError.invalid(
+            f"{become}; a JPEG file has at most {JPEG_MAX_SIDE_PX:,} pixels a side. "
+            'Ask for output_format="png".'
+        )
+    picture = read_picture(source)
     picture = on_white(picture) if is_jpeg else picture
     if denoise := body.get("denoise", 0):
         smooth = picture.filter(ImageFilter.GaussianBlur(1.2))
@@ -96,7 +102,7 @@ def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
     return Image.fromarray(rgb.to_ndarray()).crop((0, 0, *size))
 
 
-def _recoloured(picture: Image.Image, palette: Palette) -> Image.Image:
+def _recoloured(picture: Image.Image, palette: SceneColours) -> Image.Image:
     """Dye a picture; its shapes, light and shade stay recognisable."""
     grey = picture.convert("L")
     dye = ImageOps.colorize(grey, palette.near, palette.sun, mid=palette.far)

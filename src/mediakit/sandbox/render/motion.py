@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import av
 import numpy as np
 from PIL import Image
 
-from mediakit.sandbox.render.files import Clip, Given, on_white, read_picture
+from mediakit.decoding import on_white
+from mediakit.sandbox.render.files import Clip, InputFile, read_picture
 from mediakit.sandbox.render.film import (
     Filters,
     Frames,
@@ -28,27 +30,29 @@ _DISSOLVE = (0.3, 0.7)
 
 
 def fitting(clip: Clip, size: Size) -> Filters:
-    """Return the filters that fill a frame with a clip, upright and in BT.709."""
-    return [*clip.upright, *_covering(clip.size, size, clip.colours)]
+    """Return the filters that fill a frame with a clip, upright."""
+    turned = Size(*clip.display._replace(pixel_ratio=Fraction(1)).size(*clip.decoded))
+    return [*clip.display.filters, *_covering(clip.size, size, decoded=turned)]
 
 
-def filling(given: Given, size: Size) -> av.VideoFrame:
+def filling(source: InputFile, size: Size) -> av.VideoFrame:
     """Decode a picture and fill a frame with it."""
-    picture = on_white(read_picture(given, enough=size))
+    picture = on_white(read_picture(source, enough=size))
     # libavfilter needs less memory than Pillow for it.
     filters = _covering(Size(*picture.size), size)
     return next(drawn([Layer(still(picture), filters, fills=True)], size, 1))
 
 
-def _covering(source: Size, size: Size, colours: str = "bt709") -> Filters:
+def _covering(source: Size, size: Size, *, decoded: Size | None = None) -> Filters:
+    """Return filters for frames that are shown at the size of `source`.
+
+    They are decoded at another size where their pixels are not square.
+    """
     covering, filters = source.covering(size), []
-    if covering != source or colours != "bt709":
+    if covering != (decoded or source):
         flags = "lanczos" if covering.width > source.width else "bilinear"
         scaled = f"{covering.width}:{covering.height}:flags={flags}+accurate_rnd"
-        matrices = f"in_color_matrix={colours}:out_color_matrix=bt709"
-        filters.append(("scale", f"{scaled}:{matrices}"))
-        # What is named BT.709 would be converted below layers that name nothing.
-        filters.append(("setparams", "colorspace=unknown:range=unknown"))
+        filters.append(("scale", scaled))
     if covering != size:
         filters.append(("crop", f"{size.width}:{size.height}"))
     return filters
@@ -67,14 +71,14 @@ def transition(start: Planes, end: Planes, frames: int) -> Frames:
     for index in range(frames):
         way = (1 - math.cos(math.pi * index / max(frames - 1, 1))) / 2
         share = min(max((way - low) / (high - low), 0), 1)
-        shown = _zoomed(start, 1 + _TRANSITION_ZOOM * way) if share < 1 else end
+        planes = _zoomed(start, 1 + _TRANSITION_ZOOM * way) if share < 1 else end
         if share > 0:
             other = _zoomed(end, 1 + _TRANSITION_ZOOM * (1 - way))
-            shown = [
+            planes = [
                 Image.blend(one, two, share)
-                for one, two in zip(shown if share < 1 else other, other, strict=True)
+                for one, two in zip(planes if share < 1 else other, other, strict=True)
             ]
-        yield _frame(shown)
+        yield _frame(planes)
 
 
 def planes_of(frame: av.VideoFrame) -> Planes:

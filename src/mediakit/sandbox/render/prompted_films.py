@@ -15,7 +15,7 @@ from mediakit.media_limits import MediaName
 from mediakit.sandbox.render.fields import LONGEST_S, OpenBody
 from mediakit.sandbox.render.files import (
     Clip,
-    Given,
+    InputFile,
     check_limits,
     clip_frames,
     field_of,
@@ -88,10 +88,10 @@ def render_film(
     ratio = body.ratio or _source_ratio(pictures, clips)
     full = frame_size(named_px or SHORT_SIDES_PX[resolution], ratio)
     size = drawn_size(full)
-    voice = _given_sound(request, media["audio"], seconds)
+    voice = _input_sound(request, media["audio"], seconds)
     if voice is None and body.audible(default=audible):
         if task == "edit" and clips[0].has_sound:
-            voice = Voice(decoded(clips[0].given))
+            voice = Voice(decoded(clips[0].source, clips[0].start_s))
         else:
             voice = _melody(body.prompt, request.seed, frames)
     return Film(
@@ -142,13 +142,13 @@ def render_final(request: RenderRequest) -> Film:
     clip = clips[0]
     if clip.duration_s > LONGEST_S:
         raise RenderError.invalid(
-            f"{clip.given.field}: the draft lasts {clip.duration_s:.1f} s; the sandbox "
-            f"renders at most {LONGEST_S} s."
+            f"{clip.source.field}: the draft lasts {clip.duration_s:.1f} s; the "
+            f"sandbox renders at most {LONGEST_S} s."
         )
     size = frame_size(SHORT_SIDES_PX[_FINAL], clip.size.ratio)
     frames = max(round(clip.duration_s * FPS), 1)
     layers = [_playing(clip, size, range(frames)), *words_over(request, size)]
-    voices = [Voice(decoded(clip.given))] if clip.has_sound else []
+    voices = [Voice(decoded(clip.source, clip.start_s))] if clip.has_sound else []
     return Film(size, layers, frames, mixed(voices, frames) if voices else None)
 
 
@@ -156,7 +156,7 @@ def render_sound(request: RenderRequest) -> Recording:
     """Return the sounds that the body names, else a melody."""
     body, media = OpenBody(request), _media(request)
     frames = round(_seconds(body) * FPS)
-    voice = _given_sound(request, media["audio"], frames / FPS)
+    voice = _input_sound(request, media["audio"], frames / FPS)
     if voice is None:
         voice = _melody(body.prompt, request.seed, frames)
     return Recording(mixed([voice], frames), frames)
@@ -167,7 +167,7 @@ def _layers(
     body: OpenBody,
     size: Size,
     frames: int,
-    pictures: Sequence[Given],
+    pictures: Sequence[InputFile],
     clips: Sequence[Clip],
     task: Task,
 ) -> list[Layer]:
@@ -197,8 +197,8 @@ def _layers(
         return [*layers, *words(corner=mark)]
     names = [f"@Image{n}" for n, _ in enumerate(pictures, 1)]
     names += [f"@Video{n}" for n, _ in enumerate(clips, 1)]
-    shown: list[Given | Clip] = [*pictures, *clips]
-    media = [*zip(names, shown, strict=True)][:frames]
+    sources: list[InputFile | Clip] = [*pictures, *clips]
+    media = [*zip(names, sources, strict=True)][:frames]
     for (name, medium), span in zip(media, _shares(frames, len(media)), strict=True):
         if isinstance(medium, Clip):
             layers.append(_playing(medium, size, span))
@@ -209,14 +209,14 @@ def _layers(
     return layers
 
 
-def _shown(given: Given, size: Size, frames: int) -> Frames:
-    return zooming(filling(given, size), frames)
+def _shown(source: InputFile, size: Size, frames: int) -> Frames:
+    return zooming(filling(source, size), frames)
 
 
-def _playing(clip: Clip, size: Size, span: range, more: Filters = ()) -> Layer:
+def _playing(clip: Clip, size: Size, span: range, effects: Filters = ()) -> Layer:
     """Return a clip that begins again when it is over."""
     frames = partial(clip_frames, clip, Fraction(FPS), loop=True)
-    filters = [*fitting(clip, size), *more]
+    filters = [*fitting(clip, size), *effects]
     return Layer(frames, filters, start=span.start, stop=span.stop, fills=True)
 
 
@@ -241,29 +241,29 @@ def _seconds(body: OpenBody) -> float:
     return _CHOSEN_S[digest[0] % len(_CHOSEN_S)]
 
 
-def _source_ratio(pictures: Sequence[Given], clips: Sequence[Clip]) -> Fraction:
+def _source_ratio(pictures: Sequence[InputFile], clips: Sequence[Clip]) -> Fraction:
     """Return the ratio of the first reference, for `adaptive` (spec 4.4)."""
     if pictures:
         return picture_size(pictures[0]).ratio
     return clips[0].size.ratio if clips else _WITHOUT_VISUALS
 
 
-def _media(request: RenderRequest) -> dict[MediaName, list[Given]]:
-    found: dict[MediaName, list[Given]] = {"image": [], "video": [], "audio": []}
-    for medium, given in OpenBody(request).media():
-        found[medium].append(given)
-    return found
+def _media(request: RenderRequest) -> dict[MediaName, list[InputFile]]:
+    media: dict[MediaName, list[InputFile]] = {"image": [], "video": [], "audio": []}
+    for medium, source in OpenBody(request).media():
+        media[medium].append(source)
+    return media
 
 
-def _given_sound(
-    request: RenderRequest, given: Sequence[Given], enough_s: float
+def _input_sound(
+    request: RenderRequest, sources: Sequence[InputFile], enough_s: float
 ) -> Voice | None:
     """Decode the given sounds in turn until they are long enough."""
-    limits = [request.limits_of(field_of(each)) for each in given]
-    infos = [sound_info(*pair) for pair in zip(given, limits, strict=True)]
-    check_limits(request, [*zip(given, infos, strict=True)])
+    limits = [request.limits_of(field_of(each)) for each in sources]
+    infos = [sound_info(*pair) for pair in zip(sources, limits, strict=True)]
+    check_limits(request, [*zip(sources, infos, strict=True)])
     pieces, samples = [], 0
-    for each in given:
+    for each in sources:
         for piece in decoded(each):
             if samples < enough_s * SAMPLE_RATE_HZ:
                 pieces.append(piece)

@@ -39,7 +39,7 @@ _SOFT = 8
 _GRAIN_PX = 128
 
 
-class Palette(NamedTuple):
+class SceneColours(NamedTuple):
     """The colours of one time of day, as `#rrggbb`; a word of the prompt chooses it.
 
     The sky's go from the top of the frame over its middle to the horizon; the land's
@@ -70,10 +70,10 @@ flower flowers rose blossom love dream | #5d4c86 #d78fb0 #ffe4d6 | #fff4ea | #c4
 """  # noqa: E501
 
 
-def _palettes() -> Iterator[Palette]:
+def _palettes() -> Iterator[SceneColours]:
     for line in _PALETTES.strip().splitlines():
         words, sky, sun, far, near, height = line.split(" | ")
-        yield Palette(words, sky, sun, far, near, float(height), "stars" in words)
+        yield SceneColours(words, sky, sun, far, near, float(height), "stars" in words)
 
 
 PALETTES = tuple(_palettes())
@@ -120,7 +120,7 @@ TERRAINS: Mapping[str, Terrain] = {
 class Look:
     """Everything about a scene that its prompt decides."""
 
-    palette: Palette
+    palette: SceneColours
     terrain: str
     motif: str
     random: Random
@@ -364,7 +364,7 @@ def _spread(heights: Curve) -> Curve:
 class _Water:
     """A surface that mirrors what is above it, in moving ripples."""
 
-    def __init__(self, palette: Palette, size: Size, waterline: float) -> None:
+    def __init__(self, palette: SceneColours, size: Size, waterline: float) -> None:
         self._top = 2 * round(size.height * waterline / 2)
         self._below = np.arange(size.height - self._top)
         depth = self._below / max(len(self._below), 1)

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import av
 import numpy as np
 
+from mediakit.decoding import decoded_frames, has_moving_pictures, sound_track
 from mediakit.media_limits import MediaInfo, MediaLimits
-from mediakit.sandbox.render.files import Given, has_pictures, opened_container
+from mediakit.sandbox.render.files import InputFile, opened_container, recorded_info
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 
@@ -26,7 +27,6 @@ _PIECE_SAMPLES = 48 * 1024
 # Up to this level a mix is unchanged; louder samples are compressed to below 1.
 _KNEE = np.float32(0.8)
 
-_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _PENTATONIC = (0, 2, 4, 7, 9, 12, 14, 16)
 _BASS = (0, -3, -7, -5)
 _BEAT_S = 0.4
@@ -96,55 +96,60 @@ def repeated(sound: Floats) -> Voice:
     return Voice(cycle([sound]) if sound.shape[1] else iter(()))
 
 
-def decoded(given: Given) -> Iterator[Floats]:
-    """Decode a file's sound at 48 kHz, in pieces of shape (2, n)."""
-    with opened_container(given, "audio") as container:
-        if not container.streams.audio:
-            raise RenderError.invalid(f"{given.field}: the file has no sound.")
-        stream = container.streams.audio[0]
-        # A track of an unknown codec has no context, although PyAV's types declare one.
-        if getattr(stream, "codec_context", None) is None:
-            raise ValueError("its codec is not known")
+def decoded(
+    source: InputFile, picture_start_s: float | None = None
+) -> Iterator[Floats]:
+    """Decode a file's sound at 48 kHz, in pieces of shape (2, n).
+
+    The sound of a clip begins with its first frame: what is earlier is left out, and
+    before what is later there is silence.
+    """
+    with opened_container(source, "audio") as container:
+        stream = sound_track(container)
         resampler = av.AudioResampler("fltp", "stereo", SAMPLE_RATE_HZ)
-        frames: Iterable[av.AudioFrame | None] = container.decode(stream)
-        # In a clip the sound may begin after the picture.
-        may_be_late = "mov" in container.format.name
+        frames: Iterable[av.AudioFrame | None] = decoded_frames(container, stream)
+        early = 0
+        # A sound in an mp4 file may begin with a pause.
+        if picture_start_s is None and "mov" in container.format.name:
+            picture_start_s = 0.0
         for frame in chain(frames, [None]):  # None: what is held back
-            if frame is not None and may_be_late:
-                for _ in range(round((frame.time or 0.0) * 100)):
+            if frame is not None and picture_start_s is not None:
+                late_s = (frame.time or 0.0) - picture_start_s
+                for _ in range(round(late_s * 100)):
                     yield np.zeros((2, SAMPLE_RATE_HZ // 100), np.float32)
-            may_be_late = False
+                early = max(round(-late_s * SAMPLE_RATE_HZ), 0)
+                picture_start_s = None
             for part in resampler.resample(frame):
                 samples = part.to_ndarray().astype(np.float32, copy=False)
-                yield np.nan_to_num(samples).clip(-1, 1)
+                rest = samples[:, early:]
+                early = max(early - samples.shape[1], 0)
+                if rest.shape[1]:
+                    yield np.nan_to_num(rest).clip(-1, 1)
 
 
-def sound_info(given: Given, limits: MediaLimits) -> MediaInfo:
+def sound_info(source: InputFile, limits: MediaLimits) -> MediaInfo:
     """Read the properties of a sound, for limits."""
-    size_bytes = given.path.stat().st_size
+    size_bytes = source.path.stat().st_size
     # Before it is opened, because FFmpeg searches the padding of a file for chunks.
-    if too_large := limits.size_problems(given.field, size_bytes):
+    if too_large := limits.size_problems(source.field, size_bytes):
         raise RenderError.of(too_large)
-    check_sound(given)
-    with opened_container(given, "audio") as container:
-        kind = _TYPES.get(container.format.name, "audio/mp4")
-        seconds = (container.duration or 0) / 1e6
-    return MediaInfo("audio", kind, size_bytes, duration_s=seconds)
+    check_sound(source)
+    return recorded_info(source, "audio")
 
 
-def check_sound(given: Given) -> None:
+def check_sound(source: InputFile) -> None:
     """Check that a file is a sound.
 
     An m4a file is an mp4 file without moving pictures.
     """
-    with opened_container(given, "audio") as container:
-        if has_pictures(container):
+    with opened_container(source, "audio") as container:
+        if has_moving_pictures(container):
             raise RenderError.invalid(
-                f"{given.field}: the file is a video; an audio track takes sounds "
-                "(wav, mp3 or m4a)."
+                f"{source.field}: the file is a video; an audio track takes sounds "
+                "(wav, mp3, m4a, ogg, flac or aac)."
             )
-    if next(decoded(given), None) is None:
-        raise RenderError.invalid(f"{given.field}: the file has no sound.")
+    if next(decoded(source), None) is None:
+        raise RenderError.invalid(f"{source.field}: the file has no sound.")
 
 
 def _softened(mixed: Floats) -> Floats:

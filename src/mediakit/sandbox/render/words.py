@@ -214,7 +214,7 @@ def _shadowed(
 def font_for(text: str, height_px: int) -> Font:
     """Return the first font that has every character of `text`, or the fullest."""
     best, fewest = None, 0
-    for font in _fonts(height_px):
+    for font in _fonts(max(height_px, 1)):
         lacking = sum(not _has(font, character) for character in set(text))
         if best is None or lacking < fewest:
             best, fewest = font, lacking
@@ -272,5 +272,5 @@ def _has(font: Font, character: str) -> bool:
 
 def drawable(text: str, font: Font) -> str:
     """Leave out what no font at hand has."""
-    kept = {character for character in set(text) if _has(font, character)}
-    return "".join(character for character in text if character in kept)
+    characters = {character for character in set(text) if _has(font, character)}
+    return "".join(character for character in text if character in characters)

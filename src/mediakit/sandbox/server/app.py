@@ -15,9 +15,10 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mediakit.clock import US_PER_S
 from mediakit.sandbox import admin
 from mediakit.sandbox.api import OPERATIONS, jobs, submit
-from mediakit.sandbox.clock import US_PER_S, SandboxClock
+from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.exchange import RequestError, message_response
 from mediakit.sandbox.faults import (
     DropAfter,
@@ -28,7 +29,7 @@ from mediakit.sandbox.faults import (
     Status,
     Truncate,
 )
-from mediakit.sandbox.service import Service, base_url_of, service_of
+from mediakit.sandbox.service import SandboxService, base_url_of, service_of
 
 DROP = "drop_connection"
 BODY = "http.response.body"
@@ -204,7 +205,7 @@ ROUTES = (
 )
 
 
-def make_app(service: Service, lifespan: Lifespan) -> Starlette:
+def make_app(service: SandboxService, lifespan: Lifespan) -> Starlette:
     """Create the ASGI application of a service."""
     app = Starlette(
         routes=list(ROUTES),

@@ -1,43 +1,38 @@
 """Serves a data directory from a thread of this process."""
 
 import asyncio
-import fcntl
-import json
 import logging
 import os
-import re
-import secrets
 import socket
 import sqlite3
 import threading
-import uuid
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
 
-from mediakit.clock import Clock, SystemClock
+from mediakit.clock import Clock, SystemClock, to_us
 from mediakit.errors import ServiceError
-from mediakit.sandbox.clock import SandboxClock, to_us
+from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.data_dir import Account, DataDir
 from mediakit.sandbox.faults import Faults
 from mediakit.sandbox.files import Files
-from mediakit.sandbox.jobs.inputs import Inputs
+from mediakit.sandbox.jobs.inputs import JobInputs
 from mediakit.sandbox.jobs.job_runner import JobRunner
 from mediakit.sandbox.jobs.renderer import POOL, Renderer
-from mediakit.sandbox.sender import Sender
+from mediakit.sandbox.retention import CHECK_INTERVAL_S, remove_old
 from mediakit.sandbox.server.app import Connection, make_app
-from mediakit.sandbox.service import Service
+from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import jobs, money, orgs
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
+from mediakit.sandbox.webhook_sender import WebhookSender
 from mediakit.sandbox.work import (
     CLOCK_LEASE_S,
     Work,
@@ -53,127 +48,6 @@ BACKLOG = 512
 STOP_TIMEOUT_S = 5.0
 START_TICK_S = 0.005
 WARM_AFTER_S = 0.1
-PRIVATE_FILES = (
-    "lock",
-    "account.json",
-    "server.json",
-    "sandbox.sqlite3",
-    "sandbox.sqlite3-wal",
-    "sandbox.sqlite3-shm",
-)
-PRIVATE_FOLDERS = ("files", "scratch")
-
-
-@dataclass(frozen=True)
-class Account:
-    """What stays the same for the lifetime of a data directory."""
-
-    identity: str
-    api_key: str = field(repr=False)
-
-
-class DataDir:
-    """A data directory and the small files in it that are not the database."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser().resolve()
-        try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (self.path / "lock").touch(mode=0o600)
-            self._make_private()
-        except OSError as problem:
-            raise ServiceError(
-                f"The sandbox cannot store data in {self.path}: {problem.strerror}. "
-                "Choose another folder."
-            ) from None
-
-    def _make_private(self) -> None:
-        """Let only the owner read what is in it, even if others can read the folder."""
-        # SQLite gives its other files the permissions of the database.
-        self.database.touch(mode=0o600)
-        for name in PRIVATE_FILES:
-            with suppress(FileNotFoundError):
-                (self.path / name).chmod(0o600)
-        for name in PRIVATE_FOLDERS:
-            (self.path / name).mkdir(mode=0o700, exist_ok=True)
-            (self.path / name).chmod(0o700)
-
-    @property
-    def database(self) -> Path:
-        """Return the path of the database."""
-        return self.path / "sandbox.sqlite3"
-
-    def try_lock(self) -> int | None:
-        """Return the descriptor of the lock; None while another server has it.
-
-        The lock ends with the process, however that ends, or when it is closed.
-        """
-        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        except OSError as problem:
-            os.close(descriptor)
-            raise ServiceError(
-                f"The sandbox cannot lock {self.path}: {problem.strerror}. A network "
-                "drive may have no locks: choose a folder on a local disk, with "
-                "MEDIAKIT_HOME or --data-dir."
-            ) from None
-        return descriptor
-
-    def account(self) -> Account | None:
-        """Read the account; None before a server has created it."""
-        fields = self._read("account.json")
-        return None if fields is None else Account(**fields)
-
-    def open_account(self, api_key: str | None) -> Account:
-        """Read or create the account."""
-        known = self.account()
-        account = Account(
-            known.identity if known else f"sandbox:{uuid.uuid4()}",
-            api_key or (known.api_key if known else f"mk_{secrets.token_urlsafe(24)}"),
-        )
-        if account != known:
-            self._write("account.json", vars(account))
-        return account
-
-    def base_url(self) -> str | None:
-        """Read the current or last URL of its server; None when there was none."""
-        base_url: str | None = self._server().get("base_url")
-        return base_url
-
-    def server_pid(self) -> int | None:
-        """Read the process of its server; None while it has none.
-
-        A server that was killed leaves its number.
-        """
-        pid: int | None = self._server().get("pid")
-        return pid
-
-    def _server(self) -> dict[str, Any]:
-        return self._read("server.json") or {}
-
-    def announce(self, base_url: str, pid: int | None) -> None:
-        """Write the URL of its server."""
-        self._write("server.json", {"base_url": base_url, "pid": pid})
-
-    def _read(self, name: str) -> dict[str, Any] | None:
-        try:
-            fields: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
-        except FileNotFoundError:
-            return None
-        return fields
-
-    def _write(self, name: str, fields: dict[str, str | int | None]) -> None:
-        part = self.path / f"{name}.part"
-        part.touch(mode=0o600)
-        part.write_text(json.dumps(fields), "utf-8")
-        part.replace(self.path / name)
-
-
-# -- The server ---------------------------------------------------------------------
 
 
 class Host:
@@ -258,12 +132,12 @@ class Host:
 
 
 @asynccontextmanager
-async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
+async def _lifespan(app: Starlette, service: SandboxService) -> AsyncIterator[None]:
     may_loop_back = service.settings.allow_loopback_callbacks
-    inputs = Inputs(service.db, service.files, allow_loopback=may_loop_back)
+    inputs = JobInputs(service.db, service.files, allow_loopback=may_loop_back)
     renderer = Renderer(max(1, service.settings.concurrency))
     runner = JobRunner(service, inputs, renderer, SystemClock())
-    sender = Sender(service, SystemClock())
+    sender = WebhookSender(service, SystemClock())
     service.work.works.extend(_works(service, runner, sender))
     tasks = [asyncio.create_task(service.work.run(), name="work")]
     if service.settings.concurrency:
@@ -287,7 +161,9 @@ async def _warm() -> None:
     POOL.warm()
 
 
-def _works(service: Service, runner: JobRunner, sender: Sender) -> list[Work]:
+def _works(
+    service: SandboxService, runner: JobRunner, sender: WebhookSender
+) -> list[Work]:
     db, clock = service.db, service.clock
     return [
         # Whatever lets a job start wakes the loop.
@@ -313,9 +189,9 @@ def _report(task: asyncio.Task[None]) -> None:
 
 def open_service(
     settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
-) -> Service:
+) -> SandboxService:
     """Open the store and repair what a killed server left incomplete."""
-    db = Database(data_dir.database)
+    db = SandboxDatabase(data_dir.database)
     clock = resume_clock(db, SystemClock(), settings.speed)
 
     def open_accounts() -> None:
@@ -334,7 +210,7 @@ def open_service(
     jobs.requeue_running(db)
     for file in jobs.removed_files(db):
         files.remove(file)
-    return Service(
+    return SandboxService(
         settings=settings,
         base_url=base_url,
         identity=account.identity,
@@ -348,7 +224,7 @@ def open_service(
     )
 
 
-def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
+def resume_clock(db: SandboxDatabase, system: Clock, speed: float) -> SandboxClock:
     """Return a clock that continues where the stored one stopped, with a new speed.
 
     It stood still meanwhile, but it is never behind this machine's time: today's jobs
@@ -400,48 +276,3 @@ def base_url_of(listening: socket.socket) -> str:
     if address.is_unspecified:
         host = "127.0.0.1" if address.version == 4 else "::1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-# -- Retention ---------------------------------------------------------------------
-
-
-BYTES_PER_GB = 10**9
-CHECK_INTERVAL_S = 60.0
-_OWN_NAME = re.compile(r"/files/([\w-]+)")
-
-
-def remove_old(service: Service) -> None:
-    """Remove files that exceed the size limit, oldest first.
-
-    The job of a removed output reads as erased (spec 4.18). Files that a queued or
-    running job refers to are kept.
-    """
-    db = service.db
-    now_us = service.clock.now_us()
-    stale = _stale(service)
-    # The rows first: after a kill in between, the next start removes the files.
-    with db.transaction():
-        for file in stale:
-            job = jobs.find_by_file(db, file)
-            if job is None:
-                db.update("upload", {"file": file}, stored_us=None, expires_us=0)
-            else:
-                jobs.erase(db, job, now_us)
-    for file in stale:
-        service.files.remove(file)
-
-
-def _stale(service: Service) -> list[str]:
-    db = service.db
-    stored = jobs.stored_files(db)
-    sizes = {row["file"]: service.files.size_bytes(row["file"]) for row in stored}
-    surplus_bytes = sum(sizes.values()) - service.settings.keep_gb * BYTES_PER_GB
-    bodies = jobs.unfinished_bodies(db)
-    needed = {name for body in bodies for name in _OWN_NAME.findall(body)}
-    stale: list[str] = []
-    for row in stored:
-        file = row["file"]
-        if file not in needed and surplus_bytes > 0:
-            surplus_bytes -= sizes[file]
-            stale.append(file)
-    return stale

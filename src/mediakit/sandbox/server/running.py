@@ -21,7 +21,8 @@ import httpx
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
-from mediakit.sandbox.server.host import DataDir, Host
+from mediakit.sandbox.data_dir import DataDir
+from mediakit.sandbox.server.host import Host
 from mediakit.sandbox.settings import Sandbox
 
 __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]
@@ -239,12 +240,12 @@ def start(settings: Sandbox) -> RunningSandbox:
     """
     data_dir = DataDir(settings.data_dir)
     with _lock_of(data_dir):
-        known = _running.get(data_dir.path)
-        if known is None:
-            known = _open(settings, data_dir)
-            _running[data_dir.path] = known
-            atexit.register(known.stop)
-        return known
+        server = _running.get(data_dir.path)
+        if server is None:
+            server = _open(settings, data_dir)
+            _running[data_dir.path] = server
+            atexit.register(server.stop)
+        return server
 
 
 def _open(settings: Sandbox, data_dir: DataDir) -> RunningSandbox:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mediakit.api_models import ErrorCode
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.store.jobs import JobRow, find
 from mediakit.sandbox.store.money import cycle_at, hold, open_charge, settled_micro_usd
 
@@ -76,7 +76,7 @@ class KeyGoneError(LookupError):
     """The API key was removed between reading it and using it."""
 
 
-def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
+def find_repeated(db: SandboxDatabase, org: str, repeat: Repeatable) -> JobRow | None:
     """Find the job of an idempotency key; None when the key is new."""
     row = db.one(
         "SELECT request_sha256, job FROM idempotency WHERE org = ? AND key = ?",
@@ -91,7 +91,7 @@ def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
 
 
 def submit(
-    db: Database,
+    db: SandboxDatabase,
     new: NewJob,
     repeat: Repeatable | None,
     is_out: Callable[[], bool] = lambda: False,
@@ -102,8 +102,8 @@ def submit(
     two requests with one key create one job, and no two jobs hold the same money.
     """
     with db.transaction():
-        if repeat is not None and (known := find_repeated(db, new.org, repeat)):
-            return known, None
+        if repeat is not None and (earlier := find_repeated(db, new.org, repeat)):
+            return earlier, None
         refusal = _refusal(db, new, is_out)
         _insert(db, new, refusal)
         if repeat is not None:
@@ -114,7 +114,9 @@ def submit(
     return job, refusal
 
 
-def _refusal(db: Database, new: NewJob, is_out: Callable[[], bool]) -> Refusal | None:
+def _refusal(
+    db: SandboxDatabase, new: NewJob, is_out: Callable[[], bool]
+) -> Refusal | None:
     price = new.price_micro_usd
     terms = _terms(db, new.org, new.api_key)
     if not terms["billing_plan"]:
@@ -129,8 +131,8 @@ def _refusal(db: Database, new: NewJob, is_out: Callable[[], bool]) -> Refusal |
     return None
 
 
-def _insert(db: Database, new: NewJob, refusal: Refusal | None) -> None:
-    held = (new.price_micro_usd or 0) if refusal is None else 0
+def _insert(db: SandboxDatabase, new: NewJob, refusal: Refusal | None) -> None:
+    hold_micro_usd = (new.price_micro_usd or 0) if refusal is None else 0
     db.insert(
         "job",
         id=new.id,
@@ -142,34 +144,34 @@ def _insert(db: Database, new: NewJob, refusal: Refusal | None) -> None:
         webhook_url=new.webhook_url,
         base_url=new.base_url,
         file=new.file,
-        hold_micro_usd=held,
+        hold_micro_usd=hold_micro_usd,
         created_us=new.created_us,
         ended_us=None if refusal is None else new.created_us,
         error_code=None if refusal is None else refusal.code,
         error_message=None if refusal is None else refusal.message,
     )
     if refusal is None:
-        hold(db, new.org, held)
+        hold(db, new.org, hold_micro_usd)
         db.run("UPDATE org SET queued_n = queued_n + 1 WHERE id = ?", new.org)
     else:
         open_charge(db, new.id, 0, hold_micro_usd=0, due_us=new.settle_due_us)
 
 
 def hold_more(
-    db: Database, job_id: str, to_micro_usd: int, now_us: int
+    db: SandboxDatabase, job_id: str, to_micro_usd: int, now_us: int
 ) -> Refusal | None:
     """Raise the hold of a job whose price is known only now, or return why not."""
     with db.transaction():
         job = find(db, job_id)
         if job is None:
             raise LookupError(f"no job {job_id}")
-        more = to_micro_usd - job.hold_micro_usd
-        if more <= 0:
+        increase = to_micro_usd - job.hold_micro_usd
+        if increase <= 0:
             return None
         terms = _terms(db, job.org, job.api_key)
-        refusal = next(_money_refusals(db, terms, more, now_us), None)
+        refusal = next(_money_refusals(db, terms, increase, now_us), None)
         if refusal is None:
-            hold(db, job.org, more)
+            hold(db, job.org, increase)
             db.update("job", {"id": job_id}, hold_micro_usd=to_micro_usd)
         return refusal
 
@@ -177,7 +179,7 @@ def hold_more(
 # -- The limits -------------------------------------------------------------------
 
 
-def _terms(db: Database, org: str, api_key: str) -> sqlite3.Row:
+def _terms(db: SandboxDatabase, org: str, api_key: str) -> sqlite3.Row:
     """Read an organization with the limits of a key and of the key's member."""
     terms = db.one(
         "SELECT org.*, api_key.id AS api_key, api_key.member,"
@@ -193,7 +195,7 @@ def _terms(db: Database, org: str, api_key: str) -> sqlite3.Row:
 
 
 def _refusals(
-    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
+    db: SandboxDatabase, terms: sqlite3.Row, price: int | None, now_us: int
 ) -> Iterator[Refusal]:
     """Find the limits that reject a job, in the order of the interface."""
     # The day first, so that a client over both limits waits for the later one.
@@ -227,7 +229,7 @@ def _refusals(
         yield from _money_refusals(db, terms, price, now_us)
 
 
-def _submits_since(db: Database, org: str, start_us: int) -> int:
+def _submits_since(db: SandboxDatabase, org: str, start_us: int) -> int:
     # Rejected jobs do not count, or a client that keeps submitting would never be
     # admitted. A job that has started was not rejected, whatever its error code.
     return int(
@@ -242,10 +244,10 @@ def _submits_since(db: Database, org: str, start_us: int) -> int:
 
 
 def _money_refusals(
-    db: Database, terms: sqlite3.Row, price: int, now_us: int
+    db: SandboxDatabase, terms: sqlite3.Row, price: int, now_us: int
 ) -> Iterator[Refusal]:
-    left = left_micro_usd(db, terms, now_us)
-    if price > left:
+    available = left_micro_usd(db, terms, now_us)
+    if price > available:
         code = ErrorCode.INSUFFICIENT_BALANCE
         of = "balance"
         if terms["mode"] == "postpaid":
@@ -253,8 +255,8 @@ def _money_refusals(
             of = "cycle's limit"
         yield Refusal(
             code,
-            f"It needs {price} micro-USD; {left} micro-USD of the {of} are neither "
-            "spent nor held. Nothing was charged.",
+            f"It needs {price} micro-USD; {available} micro-USD of the {of} are "
+            "neither spent nor held. Nothing was charged.",
         )
     start_us = now_us - now_us % US_PER_DAY
     for words, limit, keys, of in (
@@ -274,24 +276,26 @@ def _money_refusals(
             )
 
 
-def left_micro_usd(db: Database, terms: sqlite3.Row, now_us: int) -> int:
+def left_micro_usd(db: SandboxDatabase, terms: sqlite3.Row, now_us: int) -> int:
     """Return what an organization can still hold, micro-USD.
 
     It is the balance minus the holds, or in postpaid mode the cycle's limit minus the
     charges settled in the cycle and the holds; below 0 when a limit was lowered.
     """
-    held: int = terms["held_micro_usd"]
+    holds: int = terms["held_micro_usd"]
     if terms["mode"] == "prepaid":
-        return int(terms["balance_micro_usd"]) - held
+        return int(terms["balance_micro_usd"]) - holds
     start_us, _ = cycle_at(now_us)
     settled = settled_micro_usd(db, terms["id"], start_us)
-    return int(terms["cycle_limit_micro_usd"]) - settled - held
+    return int(terms["cycle_limit_micro_usd"]) - settled - holds
 
 
 _KEYS_OF_MEMBER = "SELECT id FROM api_key WHERE member = ?"
 
 
-def _used_micro_usd(db: Database, org: str, start_us: int, keys: str, of: str) -> int:
+def _used_micro_usd(
+    db: SandboxDatabase, org: str, start_us: int, keys: str, of: str
+) -> int:
     """Sum the charges of some keys since an instant, and their current holds.
 
     One subquery for each state, because each has its own index.

@@ -8,6 +8,7 @@ from typing import Any
 
 from mediakit.errors import ServiceError
 from mediakit.forks import no_fork
+from mediakit.sandbox.store.migrations import MIGRATIONS, migrate, version_in
 
 Value = str | int | float | bytes | None
 
@@ -24,7 +25,7 @@ PRAGMA busy_timeout = 5000;
 """
 
 
-class Database:
+class SandboxDatabase:
     """The single write connection; statements run inline on the server's event loop.
 
     An inline statement costs tens of microseconds, less than a hop to a thread, and
@@ -37,22 +38,26 @@ class Database:
             path, isolation_level=None, check_same_thread=False
         )
         self._connection.row_factory = sqlite3.Row
-        self._connection.executescript(PRAGMAS)
-        self._make_tables(path)
-
-    def _make_tables(self, path: Path) -> None:
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            self._connection.executescript(
-                f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            )
-        elif version != SCHEMA_VERSION:
+        try:
+            self._connection.executescript(PRAGMAS)
+            self._prepare_tables(path)
+        except sqlite3.Error as error:
             self._connection.close()
             raise ServiceError(
-                f"{path} was written by another version of mediakit (its format is "
-                f"{version}, this version reads {SCHEMA_VERSION}). Use that version, "
-                "or another data directory."
+                f"The sandbox's database {path} could not be opened and written: "
+                f"{error}. Choose another folder, or move this one away."
+            ) from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare_tables(self, path: Path) -> None:
+        if version_in(self._connection) == 0:
+            self._connection.executescript(
+                f"BEGIN; {TABLES} PRAGMA user_version = {MIGRATIONS.version}; COMMIT;"
             )
+        elif version_in(self._connection) != MIGRATIONS.version:
+            migrate(self._connection, path)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -131,8 +136,6 @@ class Database:
 
 # -- The tables --------------------------------------------------------------------
 
-
-SCHEMA_VERSION = 5
 
 # The organization's row has the held money and the numbers of queued and running jobs,
 # updated by the same transactions that move jobs, so that a claim need not count.

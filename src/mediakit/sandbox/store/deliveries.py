@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 
@@ -40,7 +40,7 @@ class DeliveryRow:
 
 
 def add_event(
-    db: Database,
+    db: SandboxDatabase,
     receivers: Iterable[tuple[str | None, str]],
     due_us: int,
     **event: Value,
@@ -68,14 +68,14 @@ def add_event(
     return ids
 
 
-def find(db: Database, delivery_id: str) -> DeliveryRow | None:
+def find(db: SandboxDatabase, delivery_id: str) -> DeliveryRow | None:
     """Read a delivery; None when there is none."""
     row = db.one(f"{_SELECT} WHERE delivery.id = ?", delivery_id)
     return None if row is None else _delivery(row)
 
 
 def listed(
-    db: Database,
+    db: SandboxDatabase,
     *,
     org: str | None = None,
     endpoint: str | None = None,
@@ -92,26 +92,28 @@ def listed(
         "event.job = ?": job,
         "delivery.seq < ?": before_seq,
     }
-    given = {sql: value for sql, value in filters.items() if value is not None}
-    where = f"WHERE {' AND '.join(given)}" if given else ""
+    conditions = {sql: value for sql, value in filters.items() if value is not None}
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
     rows = db.all(
-        f"{_SELECT} {where} ORDER BY delivery.seq DESC LIMIT ?", *given.values(), limit
+        f"{_SELECT} {where} ORDER BY delivery.seq DESC LIMIT ?",
+        *conditions.values(),
+        limit,
     )
     return [_delivery(row) for row in rows]
 
 
-def body_of(db: Database, event_id: str) -> bytes:
+def body_of(db: SandboxDatabase, event_id: str) -> bytes:
     """Return the bytes of an event, as they are sent."""
     return bytes(db.value("SELECT body FROM event WHERE id = ?", event_id))
 
 
-def attempts_of(db: Database, delivery_id: str) -> list[sqlite3.Row]:
+def attempts_of(db: SandboxDatabase, delivery_id: str) -> list[sqlite3.Row]:
     """List the attempts of a delivery, in order."""
     return db.all("SELECT * FROM attempt WHERE delivery = ? ORDER BY n", delivery_id)
 
 
 def due(
-    db: Database, now_us: int, besides: Collection[str], limit: int
+    db: SandboxDatabase, now_us: int, besides: Collection[str], limit: int
 ) -> list[DeliveryRow]:
     """List pending deliveries that are due, the most overdue first."""
     rows = db.all(
@@ -123,7 +125,7 @@ def due(
     return [_delivery(row) for row in rows if row["id"] not in besides][:limit]
 
 
-def next_due_us(db: Database, besides: Collection[str]) -> int | None:
+def next_due_us(db: SandboxDatabase, besides: Collection[str]) -> int | None:
     """Return when the next delivery but `besides` is due; None if there is none."""
     rows = db.all(
         "SELECT id, due_us FROM delivery WHERE status = 'pending'"
@@ -133,25 +135,27 @@ def next_due_us(db: Database, besides: Collection[str]) -> int | None:
     return next((row["due_us"] for row in rows if row["id"] not in besides), None)
 
 
-def add_attempt(db: Database, delivery_id: str, n: int, **attempt: Value) -> None:
+def add_attempt(
+    db: SandboxDatabase, delivery_id: str, n: int, **attempt: Value
+) -> None:
     """Record an attempt, inside the caller's transaction."""
     db.insert("attempt", delivery=delivery_id, n=n, **attempt)
     db.update("delivery", {"id": delivery_id}, attempts_n=n)
 
 
-def postpone(db: Database, delivery_id: str, round_n: int, due_us: int) -> None:
+def postpone(db: SandboxDatabase, delivery_id: str, round_n: int, due_us: int) -> None:
     """Set the next attempt of a pending delivery."""
     pending = {"id": delivery_id, "status": PENDING}
     db.update("delivery", pending, round_n=round_n, due_us=due_us)
 
 
-def end(db: Database, delivery_id: str, status: str, now_us: int) -> None:
+def end(db: SandboxDatabase, delivery_id: str, status: str, now_us: int) -> None:
     """End a pending delivery as delivered or failed."""
     pending = {"id": delivery_id, "status": PENDING}
     db.update("delivery", pending, status=status, due_us=None, ended_us=now_us)
 
 
-def replay(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
+def replay(db: SandboxDatabase, delivery_id: str, url: str, now_us: int) -> bool:
     """Restart the schedule of a delivered or failed delivery (spec 3.2)."""
     changed = db.run(
         "UPDATE delivery SET status = 'pending', round_n = 0, due_us = ?, url = ?"

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 
 MAX_ENDPOINTS = 16
 PREFIX = "whsec_"
@@ -35,7 +35,7 @@ class EndpointRow:
         return {**vars(self), "events": events}
 
 
-def add(db: Database, endpoint: EndpointRow) -> bool:
+def add(db: SandboxDatabase, endpoint: EndpointRow) -> bool:
     """Register an endpoint; False when the organization already has 16 (spec 8)."""
     with db.transaction():
         if len(of_org(db, endpoint.org)) >= MAX_ENDPOINTS:
@@ -44,7 +44,7 @@ def add(db: Database, endpoint: EndpointRow) -> bool:
     return True
 
 
-def of_org(db: Database, org: str) -> list[EndpointRow]:
+def of_org(db: SandboxDatabase, org: str) -> list[EndpointRow]:
     """List an organization's endpoints, oldest first."""
     rows = db.all(
         "SELECT * FROM endpoint WHERE org = ? AND state != 'deleted' ORDER BY seq", org
@@ -52,7 +52,7 @@ def of_org(db: Database, org: str) -> list[EndpointRow]:
     return [_endpoint(row) for row in rows]
 
 
-def find(db: Database, endpoint_id: str) -> EndpointRow | None:
+def find(db: SandboxDatabase, endpoint_id: str) -> EndpointRow | None:
     """Read an endpoint; None when there is none or it was deleted."""
     row = db.one(
         "SELECT * FROM endpoint WHERE id = ? AND state != 'deleted'", endpoint_id
@@ -60,7 +60,7 @@ def find(db: Database, endpoint_id: str) -> EndpointRow | None:
     return None if row is None else _endpoint(row)
 
 
-def change(db: Database, changed: EndpointRow, now_us: int) -> None:
+def change(db: SandboxDatabase, changed: EndpointRow, now_us: int) -> None:
     """Write an endpoint's URL, filter and state.
 
     Pending deliveries go to the new URL; if the endpoint is not enabled, they are
@@ -74,14 +74,14 @@ def change(db: Database, changed: EndpointRow, now_us: int) -> None:
             _cancel_pending(db, changed.id, now_us)
 
 
-def disable_gone(db: Database, endpoint_id: str, now_us: int) -> None:
+def disable_gone(db: SandboxDatabase, endpoint_id: str, now_us: int) -> None:
     """Disable an endpoint that responded with 410 (spec 3.3)."""
     with db.transaction():
         db.update("endpoint", {"id": endpoint_id, "state": "enabled"}, state="gone")
         _cancel_pending(db, endpoint_id, now_us)
 
 
-def remove(db: Database, endpoint_id: str, now_us: int) -> None:
+def remove(db: SandboxDatabase, endpoint_id: str, now_us: int) -> None:
     """Delete an endpoint and its secrets; its row stays, because the log needs it."""
     with db.transaction():
         db.update("endpoint", {"id": endpoint_id}, state="deleted")
@@ -89,7 +89,7 @@ def remove(db: Database, endpoint_id: str, now_us: int) -> None:
         _cancel_pending(db, endpoint_id, now_us)
 
 
-def _cancel_pending(db: Database, endpoint_id: str, now_us: int) -> None:
+def _cancel_pending(db: SandboxDatabase, endpoint_id: str, now_us: int) -> None:
     pending = {"endpoint": endpoint_id, "status": "pending"}
     db.update("delivery", pending, status="canceled", due_us=None, ended_us=now_us)
 
@@ -108,7 +108,7 @@ def _endpoint(row: sqlite3.Row) -> EndpointRow:
 # -- Secrets ----------------------------------------------------------------------
 
 
-def current_secret(db: Database, owner: str, now_us: int) -> str:
+def current_secret(db: SandboxDatabase, owner: str, now_us: int) -> str:
     """Return the secret of an organization or an endpoint; create it on first read."""
     with db.transaction():
         secret: str | None = db.value(
@@ -118,7 +118,7 @@ def current_secret(db: Database, owner: str, now_us: int) -> str:
 
 
 def rotate_secret(
-    db: Database, owner: str, now_us: int, overlap_us: int
+    db: SandboxDatabase, owner: str, now_us: int, overlap_us: int
 ) -> tuple[str, bool]:
     """Replace the current secret; return the new one, and whether the old one overlaps.
 
@@ -129,14 +129,14 @@ def rotate_secret(
         db.run("DELETE FROM secret WHERE owner = ? AND expires_us IS NOT NULL", owner)
         if overlap_us:
             until_us = now_us + overlap_us
-            kept = db.update("secret", {"owner": owner}, expires_us=until_us)
+            overlaps = db.update("secret", {"owner": owner}, expires_us=until_us)
         else:
-            kept = 0
+            overlaps = 0
             db.run("DELETE FROM secret WHERE owner = ?", owner)
-        return _add_secret(db, owner, now_us), bool(kept)
+        return _add_secret(db, owner, now_us), bool(overlaps)
 
 
-def signing_secrets(db: Database, owner: str, now_us: int) -> list[str]:
+def signing_secrets(db: SandboxDatabase, owner: str, now_us: int) -> list[str]:
     """List the secrets that sign now, the newest first; create the first one."""
     current_secret(db, owner, now_us)
     rows = db.all(
@@ -148,7 +148,7 @@ def signing_secrets(db: Database, owner: str, now_us: int) -> list[str]:
     return [row["secret"] for row in rows]
 
 
-def _add_secret(db: Database, owner: str, now_us: int) -> str:
+def _add_secret(db: SandboxDatabase, owner: str, now_us: int) -> str:
     """Create a secret: `whsec_` and the base64 of 32 random bytes (spec 6.6)."""
     secret = PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
     db.insert("secret", owner=owner, secret=secret, created_us=now_us)

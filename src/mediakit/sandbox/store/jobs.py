@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.money import held_micro_usd, hold, open_charge
 
 _SELECT = """
@@ -53,17 +53,17 @@ class JobRow:
         return self.status == "completed" and self.deleted_us is None
 
 
-def find(db: Database, job_id: str) -> JobRow | None:
+def find(db: SandboxDatabase, job_id: str) -> JobRow | None:
     """Read a job by id; None when there is none."""
     return _job(db.one(f"{_SELECT} WHERE job.id = ?", job_id))
 
 
-def find_by_file(db: Database, file: str) -> JobRow | None:
+def find_by_file(db: SandboxDatabase, file: str) -> JobRow | None:
     """Read the job whose output has this name; None when there is none."""
     return _job(db.one(f"{_SELECT} WHERE job.file = ?", file))
 
 
-def latest(db: Database, limit: int) -> list[JobRow]:
+def latest(db: SandboxDatabase, limit: int) -> list[JobRow]:
     """Read the newest jobs, newest first."""
     # By date, because a seeded past is older than the jobs before it.
     rows = db.all(
@@ -72,7 +72,7 @@ def latest(db: Database, limit: int) -> list[JobRow]:
     return [job for row in rows if (job := _job(row))]
 
 
-def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
+def claim(db: SandboxDatabase, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
     """Start the oldest job that may run now; None when there is none.
 
     Partial indexes and the counters of the organization keep this fast with thousands
@@ -108,7 +108,7 @@ def _not_stuck(stuck: Sequence[str]) -> str:
 
 
 def complete(
-    db: Database,
+    db: SandboxDatabase,
     job: JobRow,
     charge_micro_usd: int,
     *,
@@ -120,15 +120,19 @@ def complete(
     with db.transaction():
         if not _end(db, job, now_us, status="completed", **columns):
             return False
-        held = held_micro_usd(db, job.id)
+        hold_micro_usd = held_micro_usd(db, job.id)
         open_charge(
-            db, job.id, charge_micro_usd, hold_micro_usd=held, due_us=settle_due_us
+            db,
+            job.id,
+            charge_micro_usd,
+            hold_micro_usd=hold_micro_usd,
+            due_us=settle_due_us,
         )
     return True
 
 
 def fail(
-    db: Database,
+    db: SandboxDatabase,
     job: JobRow,
     code: str,
     message: str,
@@ -146,7 +150,7 @@ def fail(
     return True
 
 
-def _end(db: Database, job: JobRow, now_us: int, **columns: Value) -> bool:
+def _end(db: SandboxDatabase, job: JobRow, now_us: int, **columns: Value) -> bool:
     run: dict[str, Value] = {"id": job.id, "status": "running", "run_no": job.run_no}
     if not db.update("job", run, ended_us=now_us, **columns):
         return False
@@ -154,7 +158,7 @@ def _end(db: Database, job: JobRow, now_us: int, **columns: Value) -> bool:
     return True
 
 
-def erase(db: Database, job: JobRow, now_us: int) -> None:
+def erase(db: SandboxDatabase, job: JobRow, now_us: int) -> None:
     """Erase the request of an ended job; the caller removes its file."""
     db.run(
         "UPDATE job SET body = NULL, webhook_url = NULL, deleted_us = ?"
@@ -164,7 +168,7 @@ def erase(db: Database, job: JobRow, now_us: int) -> None:
     )
 
 
-def unfinished_bodies(db: Database) -> list[str]:
+def unfinished_bodies(db: SandboxDatabase) -> list[str]:
     """List the request bodies of the jobs that have not ended."""
     # Two statements, because each status has its own index.
     return [
@@ -174,14 +178,14 @@ def unfinished_bodies(db: Database) -> list[str]:
     ]
 
 
-def requeue_running(db: Database) -> None:
+def requeue_running(db: SandboxDatabase) -> None:
     """Queue the jobs again that ran when the server was killed."""
     with db.transaction():
         db.update("job", {"status": "running"}, status="queued")
         db.run("UPDATE org SET queued_n = queued_n + running_n, running_n = 0")
 
 
-def stored_files(db: Database) -> list[sqlite3.Row]:
+def stored_files(db: SandboxDatabase) -> list[sqlite3.Row]:
     """List outputs and uploads on disk, each with the time since which it is there."""
     return db.all(
         "SELECT ended_us AS at_us, file FROM job"
@@ -191,7 +195,7 @@ def stored_files(db: Database) -> list[sqlite3.Row]:
     )
 
 
-def removed_files(db: Database) -> list[str]:
+def removed_files(db: SandboxDatabase) -> list[str]:
     """List the outputs and uploads that must not be on disk."""
     rows = db.all(
         "SELECT file FROM job WHERE deleted_us IS NOT NULL"

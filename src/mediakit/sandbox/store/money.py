@@ -7,11 +7,11 @@ from itertools import groupby
 from sqlite3 import Row
 from typing import Any
 
-from mediakit.sandbox.clock import to_instant, to_us
-from mediakit.sandbox.store.database import Database
+from mediakit.clock import to_instant, to_us
+from mediakit.sandbox.store.database import SandboxDatabase
 
 
-def hold(db: Database, org: str, amount_micro_usd: int) -> None:
+def hold(db: SandboxDatabase, org: str, amount_micro_usd: int) -> None:
     """Hold more money, or less, inside the caller's transaction."""
     db.run(
         "UPDATE org SET held_micro_usd = held_micro_usd + ? WHERE id = ?",
@@ -20,13 +20,13 @@ def hold(db: Database, org: str, amount_micro_usd: int) -> None:
     )
 
 
-def held_micro_usd(db: Database, job_id: str) -> int:
+def held_micro_usd(db: SandboxDatabase, job_id: str) -> int:
     """Return the hold of a job, micro-USD."""
     return int(db.value("SELECT hold_micro_usd FROM job WHERE id = ?", job_id))
 
 
 def open_charge(
-    db: Database,
+    db: SandboxDatabase,
     job_id: str,
     charge_micro_usd: int,
     *,
@@ -46,13 +46,13 @@ def open_charge(
     )
 
 
-def next_settlement_us(db: Database) -> int | None:
+def next_settlement_us(db: SandboxDatabase) -> int | None:
     """Return when the next pending charge settles; None when none is pending."""
     due: int | None = db.value("SELECT min(due_us) FROM charge WHERE state = 'pending'")
     return due
 
 
-def settle_due(db: Database, now_us: int) -> int:
+def settle_due(db: SandboxDatabase, now_us: int) -> int:
     """Settle every due charge, each once; return their number (spec 2.2)."""
     due = db.all(
         "SELECT job FROM charge WHERE state = 'pending' AND due_us <= ?"
@@ -65,7 +65,7 @@ def settle_due(db: Database, now_us: int) -> int:
     return len(due)
 
 
-def _settle(db: Database, job_id: str, now_us: int) -> None:
+def _settle(db: SandboxDatabase, job_id: str, now_us: int) -> None:
     charge = db.one(
         "UPDATE charge SET state = 'settled', settled_us = ?"
         " WHERE job = ? AND state = 'pending'"
@@ -91,7 +91,7 @@ def _settle(db: Database, job_id: str, now_us: int) -> None:
     enter(db, org, "charge", -paid, credit_micro_usd=-credit, at_us=now_us, job=job_id)
 
 
-def _payment(db: Database, org: str, amount_micro_usd: int) -> tuple[int, int]:
+def _payment(db: SandboxDatabase, org: str, amount_micro_usd: int) -> tuple[int, int]:
     """Return the part of a charge that the balance pays, and its credits."""
     row = db.one("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
     if row is None or row["mode"] == "postpaid":
@@ -100,7 +100,7 @@ def _payment(db: Database, org: str, amount_micro_usd: int) -> tuple[int, int]:
 
 
 def enter(
-    db: Database,
+    db: SandboxDatabase,
     org: str,
     kind: str,
     amount_micro_usd: int,
@@ -135,7 +135,7 @@ def _month(year: int, month: int) -> datetime:
     return datetime(year + more_years, month_index + 1, 1, tzinfo=UTC)
 
 
-def settled_micro_usd(db: Database, org: str, since_us: int) -> int:
+def settled_micro_usd(db: SandboxDatabase, org: str, since_us: int) -> int:
     """Sum the settled charges of an organization since an instant, micro-USD."""
     return int(
         db.value(
@@ -147,7 +147,7 @@ def settled_micro_usd(db: Database, org: str, since_us: int) -> int:
     )
 
 
-def latest_us(db: Database) -> int:
+def latest_us(db: SandboxDatabase) -> int:
     """Return the latest date of a ledger entry or a job; 0 when there is none."""
     return int(
         db.value(
@@ -165,7 +165,7 @@ _EPOCH_DAY = date(1970, 1, 1)
 
 
 def daily(
-    db: Database,
+    db: SandboxDatabase,
     org: str,
     first: date,
     last: date,
@@ -198,7 +198,9 @@ def daily(
     ]
 
 
-def monthly(db: Database, org: str, first: date, last: date) -> list[dict[str, Any]]:
+def monthly(
+    db: SandboxDatabase, org: str, first: date, last: date
+) -> list[dict[str, Any]]:
     """Sum the settled charges and the usage of completed jobs by function."""
     rows = db.all(
         "SELECT charge.function, charge.charge_micro_usd AS charge,"
@@ -227,7 +229,7 @@ def _monthly_row(function: str, entries: list[Row]) -> dict[str, Any]:
     }
 
 
-def movements(db: Database, org: str, first: date, last: date) -> dict[str, int]:
+def movements(db: SandboxDatabase, org: str, first: date, last: date) -> dict[str, int]:
     """Sum the ledger of an organization before, during and after a period of days."""
     row = db.one(
         "WITH line AS (SELECT *, at_us >= ? AS now, kind <> 'charge' AS is_income"

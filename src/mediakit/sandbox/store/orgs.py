@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlite3 import Row
 from typing import Any, Literal
 
-from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.money import enter
 
 DEFAULT_ORG = "org_sandbox"
@@ -18,7 +18,7 @@ Role = Literal["owner", "admin", "member"]
 
 
 @dataclass(frozen=True)
-class Caller:
+class ApiCaller:
     """The sender of a request.
 
     `api_key` is the id of the key. A key of the organization itself has the role of its
@@ -37,7 +37,7 @@ class Caller:
 
 
 def open_default(
-    db: Database,
+    db: SandboxDatabase,
     secret: str,
     *,
     balance_micro_usd: int,
@@ -68,7 +68,7 @@ def open_default(
             )
 
 
-def find_org(db: Database, org_id: str) -> Row:
+def find_org(db: SandboxDatabase, org_id: str) -> Row:
     """Read the row of an existing organization."""
     row = db.one("SELECT * FROM org WHERE id = ?", org_id)
     if row is None:
@@ -77,7 +77,7 @@ def find_org(db: Database, org_id: str) -> Row:
 
 
 def add_org(
-    db: Database, now_us: int, org_id: str | None = None, **columns: Value
+    db: SandboxDatabase, now_us: int, org_id: str | None = None, **columns: Value
 ) -> str:
     """Create an organization with its opening balance; return its id."""
     org_id = org_id or f"org_{uuid.uuid4()}"
@@ -94,7 +94,12 @@ def add_org(
 
 
 def grant(
-    db: Database, org_id: str, amount_micro_usd: int, *, is_credit: bool, now_us: int
+    db: SandboxDatabase,
+    org_id: str,
+    amount_micro_usd: int,
+    *,
+    is_credit: bool,
+    now_us: int,
 ) -> None:
     """Add credits or funds to an organization's balance."""
     credit = amount_micro_usd if is_credit else 0
@@ -111,7 +116,7 @@ def grant(
         )
 
 
-def add_member(db: Database, **columns: Value) -> str:
+def add_member(db: SandboxDatabase, **columns: Value) -> str:
     """Add a member to an organization; return the member's id."""
     member_id = f"member_{uuid.uuid4()}"
     db.insert("member", id=member_id, **columns)
@@ -119,7 +124,7 @@ def add_member(db: Database, **columns: Value) -> str:
 
 
 def add_key(
-    db: Database, now_us: int, secret: str | None = None, **columns: Value
+    db: SandboxDatabase, now_us: int, secret: str | None = None, **columns: Value
 ) -> tuple[str, str]:
     """Create a key; return its id, and the key, which is not stored."""
     secret = secret or f"mk_{secrets.token_urlsafe(24)}"
@@ -130,7 +135,7 @@ def add_key(
     return key_id, secret
 
 
-def find_caller(db: Database, secret: str) -> Caller | None:
+def find_caller(db: SandboxDatabase, secret: str) -> ApiCaller | None:
     """Find the caller of a key; None when the key is unknown."""
     row = db.one(
         "SELECT api_key.id, api_key.org, api_key.state, member.role FROM api_key"
@@ -140,10 +145,10 @@ def find_caller(db: Database, secret: str) -> Caller | None:
     if row is None:
         return None
     role: Role = row["role"] or "owner"
-    return Caller(row["org"], row["id"], active=row["state"] == "active", role=role)
+    return ApiCaller(row["org"], row["id"], active=row["state"] == "active", role=role)
 
 
-def describe(db: Database, org_id: str) -> dict[str, Any] | None:
+def describe(db: SandboxDatabase, org_id: str) -> dict[str, Any] | None:
     """Read an organization with its members and keys; None when there is none.
 
     A key is named by its id: the key itself is not stored.
@@ -170,7 +175,7 @@ def describe(db: Database, org_id: str) -> dict[str, Any] | None:
     }
 
 
-def find_key(db: Database, key_id: str) -> dict[str, Any] | None:
+def find_key(db: SandboxDatabase, key_id: str) -> dict[str, Any] | None:
     """Read a key by its id; None when there is none."""
     row = db.one(
         "SELECT id, org, member, state, daily_limit_micro_usd FROM api_key"

@@ -1,4 +1,4 @@
-"""Parses the text of JSON boxes, and finds text that is not JSON; pure."""
+"""Parses the text of JSON boxes, and finds text that is not JSON."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Labels, hints and problems of fields as sentences; pure."""
+"""Labels, hints and problems of fields as sentences."""
 
 import re
+from collections.abc import Iterable, Mapping
+from functools import cache
 
-from mediakit.catalog.function import TITLES
+from mediakit.catalog import Catalog
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import FieldSpec
 
@@ -36,8 +38,14 @@ PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 RANGE = re.compile(r"(?<=\()(\d[\d,]*) to (\d[\d,]*)(?= characters\))")
 SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 """An API name of several words, in a sentence of a rule."""
-OTHERS = re.compile(r"(?<=, or else ).*")
+OTHERS = re.compile(r"(?<= unless ).*(?= is given)")
 """The fields of which one will do as well, by their names."""
+DESCRIBED = {"modify_region_roi": "Describe the region to replace"}
+"""How to give a text, where "Enter a ..." does not say it."""
+SPAN_WORDS = {"keyframes": "clips"}
+"""What lies on a timeline, by the API's name, as editors of films call it."""
+OPTION_TITLES = {("Sound", "native"): "Generated"}
+"""Names of choices that say more to people, by the title of their field."""
 ACRONYMS = {
     "cgi": "CGI",
     "fps": "FPS",
@@ -46,11 +54,6 @@ ACRONYMS = {
     "mov": "MOV",
     "png": "PNG",
     "url": "URL",
-}
-MEDIA_WORDS = {
-    "image": ("a picture", "pictures"),
-    "video": ("a clip", "clips"),
-    "audio": ("a sound", "sounds"),
 }
 
 
@@ -102,19 +105,36 @@ def one_of(several: str) -> str:
     return f"{several[: len(several) - cut]}{more}"
 
 
+def several_of(one: str) -> str:
+    """Return the plural of a field's name: "Resolutions"."""
+    if one.endswith("s"):
+        return one
+    if one.endswith("y") and one[-2:-1] not in "aeiou":
+        return f"{one[:-1]}ies"
+    return f"{one}es" if one.endswith(("x", "ch", "sh")) else f"{one}s"
+
+
 def place_text(spec: FieldSpec, label: str) -> str:
     """Return a place such as "tracks[0].url" for people: "track 1, url"."""
     return _spoken(label, label_of(spec))
 
 
 def _spoken(label: str, root: str) -> str:
-    words: list[str] = []
-    for name, index in STEPS.findall(label):
-        if index:
-            words[-1] = f"{one_of(words[-1])} {int(index) + 1}"
+    return _place_words(STEPS.findall(label)[1:], root)
+
+
+def _place_words(steps: Iterable[tuple[str, str]], *words: str) -> str:
+    """Return words for the steps to a place, after those of where they begin."""
+    places = list(words)
+    for name, index in steps:
+        if not index:
+            plain = ACRONYMS.get(name, _plain(name))
+            places.append(SPAN_WORDS.get(name, plain))
+        elif places:
+            places[-1] = f"{one_of(places[-1])} {int(index) + 1}"
         else:
-            words.append(ACRONYMS.get(name, _plain(name)) if words else root)
-    return ", ".join(words)
+            places.append(f"no. {int(index) + 1}")
+    return ", ".join(places)
 
 
 def option_text(spec: FieldSpec) -> str:
@@ -134,7 +154,14 @@ def rule_text(text: str) -> str:
 
 def _inner(name: str) -> str:
     """Return a field's name inside a sentence: "reference task"."""
-    return within(TITLES.get(name, ACRONYMS.get(name, _plain(name))))
+    return within(_titles().get(name) or ACRONYMS.get(name) or _plain(name))
+
+
+@cache
+def _titles() -> Mapping[str, str]:
+    """Return the titles of declared fields by name: a rule has no more than names."""
+    specs = (spec for each in Catalog.default() for spec in each.fields.values())
+    return {spec.name: spec.title for spec in specs if spec.title}
 
 
 def is_within(problem: Problem, place: str) -> bool:
@@ -157,12 +184,7 @@ def placed_text(problem: Problem, name: str) -> str:
 
 def inner_place(problem: Problem, place: str) -> str:
     """Return where a problem is inside a value that stands at a place."""
-    inner = STEPS.findall(problem.field.removeprefix(place))
-    words = (
-        f"no. {int(index) + 1}" if index else ACRONYMS.get(name, _plain(name))
-        for name, index in inner
-    )
-    return ", ".join(words)
+    return _place_words(STEPS.findall(problem.field.removeprefix(place)))
 
 
 def short_name(text: str) -> str:
@@ -200,19 +222,31 @@ def _hidden(got: object) -> str:
     return ""
 
 
-def missing_text(spec: FieldSpec, problem: Problem) -> str:
-    """Return a missing field as a sentence: "prompt is required."."""
+def missing_text(
+    spec: FieldSpec, problem: Problem, others: Iterable[FieldSpec] = ()
+) -> str:
+    """Return what to do about a missing field, of which any of others will do, too."""
     whole = problem.field == spec.name
+    if whole and (not problem.required or others):
+        ways = (how_to_give(spec), *(within(how_to_give(each)) for each in others))
+        return f"{', or '.join(ways)}."
     verb = "are" if whole and spec.kind == "list" else "is"
     when = rule_text(problem.required or "")
     return f"{place_text(spec, problem.field)} {verb} required{when}."
 
 
 def how_to_give(spec: FieldSpec) -> str:
-    """Return what people do to give a field a value: "Add pictures"."""
-    medium = spec.media_kind or (spec.item.media_kind if spec.item else None)
-    if medium is not None:
-        one, several = MEDIA_WORDS[medium]
-        return f"Add {several if spec.kind == 'list' else one}"
-    verb = "Choose" if spec.kind == "choice" else "Enter"
-    return f"{verb} the {within(label_of(spec))}"
+    """Return what people do to give a field a value: "Choose images"."""
+    if spec.name in DESCRIBED:
+        return DESCRIBED[spec.name]
+    if spec.mask_of is not None:
+        return "Paint a mask"
+    medium = spec.media_kind or (spec.item and spec.item.media_kind)
+    label = within(label_of(spec))
+    if spec.kind == "list":
+        name = label
+    elif " " in label or label.endswith("s"):
+        name = f"the {label}"
+    else:
+        name = f"{'an' if label[:1].lower() in 'aeiou' else 'a'} {label}"
+    return f"{'Choose' if medium or spec.kind == 'choice' else 'Enter'} {name}"

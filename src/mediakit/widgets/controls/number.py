@@ -1,4 +1,4 @@
-"""What the slider of a bounded number offers; pure."""
+"""What the slider of a bounded number offers."""
 
 from __future__ import annotations
 

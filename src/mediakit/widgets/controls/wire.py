@@ -1,4 +1,4 @@
-"""Values as the page holds them, and back; pure.
+"""Values as the page holds them, and back.
 
 A number and JSON are the text that was typed, a choice is its place among the choices,
 and nothing is null or an empty text. What a person has typed so far is always a value.

@@ -48,7 +48,12 @@ from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
+from mediakit.widgets.toolkit.cell_outputs import (
+    CardHandle,
+    NotebookCell,
+    bundle_of,
+    current_cell,
+)
 from mediakit.widgets.toolkit.styles import error_html, line_html, style_tag
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
@@ -75,7 +80,7 @@ class Dashboard:
         month: str | None = None,
         budget: Any = None,
         labels: Mapping[str, str] = NO_LABELS,
-        cell: Cell | None = None,
+        cell: NotebookCell | None = None,
         before: Dashboard | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -151,6 +156,7 @@ class Dashboard:
         self.more_box = make(w.ToggleButton, "mk-fold", description="More plots")
         self._further = make(w.HTML)
         self._namer = make(Namer, "mk-names")
+        self._namer.carry_cards(self._handle)
         classes = "mk-form mk-month" + (" mk-frame" if self._key else "")
         self.widget = make(w.VBox, classes)
         self._hear(self.month_box, self.choose_month)
@@ -197,9 +203,14 @@ class Dashboard:
         return empty_text(self.month) if self.reading.is_empty else ""
 
     def __repr__(self) -> str:
-        return f"<Dashboard of {self.month}>"
+        return (
+            f"<Dashboard of {self.month}; it shows in a notebook. In code: "
+            f'client.spend.daily(...), client.spend.monthly("{self.month}")>'
+        )
 
     def _ipython_display_(self) -> None:
+        if current_cell() is None:
+            print(repr(self))  # noqa: T201 - there is no cell to show it in
         self._keep()
         self._handle.display_beside(self.widget)
 

@@ -1,4 +1,4 @@
-"""The figures of a month, and its frames filtered by one selection; pure."""
+"""The figures of a month, and its frames filtered by one selection."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents, format_usd
+from mediakit.spend.dates import MONTHS
 from mediakit.spend.forecasting import WEEK
-from mediakit.widgets.dashboard.month import CHARGE, By, MonthReading
+from mediakit.widgets.dashboard.month import (
+    CHARGE,
+    By,
+    MonthReading,
+    first_day,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,21 +125,35 @@ def figures_of(reading: MonthReading, only: str | None) -> tuple[Figure, ...]:
 def _figures(
     shown: MonthReading, whole: MonthReading, only: str | None
 ) -> Iterator[Figure]:
+    name = MONTHS[first_day(whole.month).month - 1]
     charged = whole.charged_micro_usd
+    label = f"charged in {name}"
     if only is not None:
         charged = int(shown.daily[CHARGE].sum())
-    label = "charged"
-    if only is not None:
         label = f"charged, of {format_cents(whole.charged_micro_usd)}"
+    elif whole.budget is not None and not whole.budget.counts_by_name:
+        label += f", of {format_cents(whole.budget.limit_micro_usd)}"
+    if whole.is_current:
+        today = int(shown.daily.loc[_is_on(shown), CHARGE].sum())
+        yield Figure(format_cents(today), "charged today (UTC)", format_usd(today))
     yield Figure(format_cents(charged), label, format_usd(charged))
-    if only is None and whole.forecast is not None:
+    if only is None and whole.is_current and whole.forecast is not None:
         yield forecast_figure(whole.forecast)
     jobs = int(shown.daily["jobs"].sum())
     free = "" if only else free_text(shown.charges)
-    yield Figure(f"{jobs:,}", f"charged {'job' if jobs == 1 else 'jobs'}", free)
+    what = f"{'job' if jobs == 1 else 'jobs'} charged in {name}"
+    yield Figure(f"{jobs:,}", what, free)
     if only is None or whole.by is not By.KEY:
         yield _kept_figure(shown.charges)
     yield _change_figure(charged if only else _daily_sum(whole), shown)
+
+
+def _is_on(reading: MonthReading) -> pd.Series[bool]:
+    """Return which rows of the daily report are of today."""
+    import pandas as pd
+
+    days = pd.to_datetime(reading.daily["day"], utc=True)
+    return days.dt.date == reading.today
 
 
 def free_text(charges: pd.DataFrame) -> str:
@@ -156,7 +176,7 @@ def forecast_figure(forecast: Any) -> Figure:
         forecast.complete_days,
     )
     if not days:
-        return Figure(UNKNOWN, "forecast, after a complete day of spend")
+        return Figure(UNKNOWN, "forecast: available after one full day")
     if days < WEEK:
         words = f"rough forecast from {days} day{'' if days == 1 else 's'}"
         return Figure(format_cents(forecast.expected_micro_usd), words, forecast.text)

@@ -23,6 +23,7 @@ T = TypeVar("T")
 READ_TIMEOUT_S = 120.0
 MOST_OFFERED = 24
 CHARGE = "charge_micro_usd"
+READ = 200  # the status of a report that came, but cannot be understood
 NO_LABELS: Mapping[str, str] = {}
 
 
@@ -98,10 +99,12 @@ class MonthReading:
     monthly: pd.DataFrame
     charges: pd.DataFrame
     budget: Any = None
-    budget_days: pd.DataFrame | None = None
+    budget_status: Any = None  # of a budget that counts its own requests
     reconciliation: Any = None
     forecast: Any = None
     troubles: tuple[str, ...] = ()
+    # why a report could not be read, where the history's charges stand in for it
+    unread: tuple[str, ...] = ()
 
     @property
     def is_current(self) -> bool:
@@ -137,43 +140,85 @@ async def read_month(
     today: date,
     labels: Mapping[str, str] = NO_LABELS,
 ) -> MonthReading:
-    """Read the frames of a month; see `read_checks` for the rest."""
+    """Read the frames of a month; see `read_checks` for the rest.
+
+    Where the service sends a report that cannot be read, the sum of its days stands in
+    for a month, else the charges of the history; `unread` says so.
+    """
+    unread: dict[str, str] = {}
     first, last = first_day(month), min(end_of_month(month), today)
     start, end, name = compared_days(month, today)
 
+    async def readable(
+        report: Awaitable[pd.DataFrame], name: str, first: date, last: date
+    ) -> pd.DataFrame:
+        try:
+            return await report
+        except ServiceError as error:
+            if error.status != READ:
+                raise
+            unread[name] = (
+                f"{error.message} Below, the charges in this history stand in for the "
+                f"{name}; what others spent is not among them."
+            )
+            charges = await spend.charges(first, last)
+            return _summed(charges, by if name == "daily report" else By.FUNCTION)
+
     async def daily(first: date, last: date) -> pd.DataFrame:
-        frame = await spend.daily(first, last, by=by.name_of_daily)
+        report = spend.daily(first, last, by=by.name_of_daily)
+        frame = await readable(report, "daily report", first, last)
         if by is By.KEY and labels:
             keys = frame[by.column]
             frame[by.column] = keys.map(lambda key: labels.get(key, key))
         return frame
 
+    async def monthly(days: pd.DataFrame) -> pd.DataFrame:
+        report, name = spend.monthly(month), "monthly report"
+        if unread:
+            return await readable(report, name, first, last)
+        try:
+            return await report
+        except ServiceError as error:
+            if error.status != READ:
+                raise
+            instead = "Below, the amount charged is the sum of the daily report."
+            unread[name] = f"{error.message} {instead}"
+            return days
+
     async def read() -> MonthReading:
+        days = await daily(first, last)
         return MonthReading(
             month=month,
             today=today,
             by=by,
-            daily=await daily(first, last),
+            daily=days,
             before=await daily(start, end),
             before_name=name,
-            monthly=await spend.monthly(month),
+            monthly=await monthly(days),
             charges=await spend.charges(first, last),
             budget=budget,
-            budget_days=await _budget_days(spend, budget, month),
+            budget_status=await _budget_status(spend, budget, month),
+            unread=tuple(unread.values()),
         )
 
     return await _in_time(read())
 
 
-async def _budget_days(
-    spend: AsyncSpend, budget: Any, month: str
-) -> pd.DataFrame | None:
-    """Read the burn-down of a budget that counts its own requests; None for others."""
+def _summed(charges: pd.DataFrame, by: By) -> pd.DataFrame:
+    """Sum the history's charges as the daily report would; it knows no keys."""
+    columns = ["function", "kind"] if by is By.FUNCTION else [by.column]
+    frame = charges.assign(jobs=1)
+    if by is By.KEY:
+        frame = frame.assign(api_key_id=frame["function"].where(frame["day"].isna()))
+    groups = frame.groupby(["day", *columns], dropna=False, as_index=False)
+    return groups[["jobs", CHARGE, "charge_usd"]].sum()
+
+
+async def _budget_status(spend: AsyncSpend, budget: Any, month: str) -> Any:
+    """Read how a budget stands that counts its own requests; None for others."""
     if budget is None or not budget.counts_by_name:
         return None
-    status = await spend.budget(budget, None if budget.period is None else month)
-    frame: pd.DataFrame = status.frame()
-    return frame
+    return await spend.budget(budget, None if budget.period is None else month)
 
 
 async def read_checks(spend: AsyncSpend, reading: MonthReading) -> MonthReading:
@@ -189,7 +234,7 @@ async def read_checks(spend: AsyncSpend, reading: MonthReading) -> MonthReading:
 
     reconciliation = await attempt(spend.reconcile(month))
     forecast = None
-    if reading.is_current:
+    if reading.is_current or reading.budget is not None:
         forecast = await attempt(spend.forecast(month, reading.budget))
     return replace(
         reading,

@@ -1,4 +1,4 @@
-"""A month as HTML: one template, live, in a saved notebook and as a page; pure."""
+"""A month as HTML: one template, live, in a saved notebook and as a page."""
 
 from __future__ import annotations
 
@@ -52,6 +52,22 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_CHARGES = 15, 5_000
 LONGEST_CELL = 80
 MICRO_USD = "_micro_usd"
+UNEXPLAINED = (
+    "function",
+    "api_key_id",
+    "history_micro_usd",
+    "daily_micro_usd",
+    "monthly_micro_usd",
+    "difference_micro_usd",
+    "verdict",
+)
+VERDICTS: Mapping[str | None, str] = {
+    "timing": "not settled, at the month's edge, or restored without a date",
+    "other_key": "another API key",
+    "missing_here": "missing in this history",
+    "missing_there": "missing in the service's reports",
+    None: "cannot be compared",
+}
 
 _HERE = Path(__file__).parent
 _DARK = plots.dark_colours()
@@ -102,7 +118,8 @@ def checks_html(reading: MonthReading) -> Markup:
         )
         lines.append(line.format(verdict.tone, verdict.mark, html_text(verdict.text)))
     trouble = Markup("<div>{}</div>").format
-    lines += [trouble(line_html(text, "warn")) for text in reading.troubles]
+    texts = dict.fromkeys((*reading.unread, *reading.troubles))
+    lines += [trouble(line_html(text, "warn")) for text in texts]
     return NO_HTML.join(lines)
 
 
@@ -221,21 +238,22 @@ async def write_report(
 ) -> Path:
     asked = readable_month(month, today)
     reading = await read_month(spend, asked, By.FUNCTION, budget, today)
-    keys = None
+    groupings = list[MonthReading]()
     if not reading.is_empty:
         reading = await read_checks(spend, reading)
-        if labels:
-            keys = await read_month(spend, asked, By.KEY, budget, today, labels)
+        for by in (By.PROJECT, *((By.KEY,) if labels else ())):
+            groupings.append(await read_month(spend, asked, by, budget, today, labels))
 
     def write() -> Path:
         target = path.expanduser()
-        write_file(target, page_html(reading, keys).encode())
+        write_file(target, page_html(reading, groupings).encode())
         return target
 
     return await to_thread.run_sync(write)
 
 
-def page_html(reading: MonthReading, keys: MonthReading | None = None) -> Markup:
+def page_html(reading: MonthReading, groupings: Iterable[MonthReading] = ()) -> Markup:
+    """Return the page of a month, with sums by function and by other groupings."""
     title = f"Spend · {month_name(reading.month)}"
     return Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'
@@ -249,25 +267,46 @@ def page_html(reading: MonthReading, keys: MonthReading | None = None) -> Markup
         style_tag(PAGE_CSS),
         html_text(title),
         day_name(reading.today),
-        Markup("\n").join(_page_parts(reading, keys)),
+        Markup("\n").join(_page_parts(reading, groupings)),
     )
 
 
-def _page_parts(reading: MonthReading, keys: MonthReading | None) -> Iterator[Markup]:
+def _page_parts(
+    reading: MonthReading, groupings: Iterable[MonthReading]
+) -> Iterator[Markup]:
     if reading.is_empty:
         yield Markup("<p>{}</p>").format(empty_text(reading.month))
         return
     yield figures_html(figures_of(reading, None)) + checks_html(reading)
-    found = reading.reconciliation
-    if found is not None and not found.is_explained:
-        frame = found.frame()
-        yield _wide(table_html(frame[frame["verdict"] != "match"], None))
+    yield from _unexplained_parts(reading)
+    yield from _outlook_parts(reading)
     yield plots_html([plots.by_day(reading), plots.so_far(reading)])
-    for each in filter(None, (reading, keys)):
+    for each in (reading, *groupings):
         heading = Markup("<h2>By {}</h2>").format(each.by.name_of_daily)
         yield heading + _wide(_sums_html(each))
     yield Markup("<h2>In detail</h2>") + plots_html(plots.further(reading))
     yield from _charges_parts(reading)
+
+
+def _unexplained_parts(reading: MonthReading) -> Iterator[Markup]:
+    reconciliation = reading.reconciliation
+    if reconciliation is None or reconciliation.is_explained:
+        return
+    frame = reconciliation.frame()
+    verdicts = frame["verdict"].astype("object")
+    frame["verdict"] = verdicts.map(VERDICTS).fillna(VERDICTS[None])
+    rows = frame[verdicts != "equal"]
+    if len(rows):
+        heading = Markup("<h2>What is not explained</h2>")
+        yield heading + _wide(table_html(rows[[*UNEXPLAINED]], None))
+
+
+def _outlook_parts(reading: MonthReading) -> Iterator[Markup]:
+    texts = [each.text for each in (reading.budget_status, reading.forecast) if each]
+    if texts:
+        paragraphs = (Markup("<p>{}</p>").format(html_text(text)) for text in texts)
+        title = "Budget and forecast" if reading.budget is not None else "Forecast"
+        yield Markup("<h2>{}</h2>{}").format(title, NO_HTML.join(paragraphs))
 
 
 def _wide(table: Markup) -> Markup:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from mediakit.plots import Theme
 
-SIZE_IN = (5.2, 2.8)
-WIDTH_PX = 540  # at this width, matplotlib's "small" is 12 pixels high
+SIZE_IN = (4.2, 2.5)
+WIDTH_PX = 436  # at this width, matplotlib's "small" is 12 pixels high
 PNG_DPI = 150
 MOST_SHAPES = 2_000
 Draw = Callable[["Axes", "Theme"], "Axes"]
@@ -66,10 +66,12 @@ def so_far_title(reading: MonthReading) -> str:
 
 def so_far(reading: MonthReading) -> Plot:
     budget, forecast, days = reading.budget, reading.forecast, reading.daily
-    if forecast is not None and forecast.complete_days < WEEK:
-        forecast = None  # too little for a range
-    if reading.budget_days is not None:
-        days = reading.budget_days
+    if forecast is not None and (
+        not reading.is_current or forecast.complete_days < WEEK
+    ):
+        forecast = None  # nothing to expect, or too little for a range
+    if reading.budget_status is not None:
+        days = reading.budget_status.frame()
         if budget.period is None:
             forecast = None  # the burn-down is longer than the month
     return drawn(

@@ -15,9 +15,11 @@ from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.media_inputs import JobOutput
 from mediakit.client.preparing import full_names, plain_fields
+from mediakit.client.recipes import LOOKED_THROUGH_BYTES, parse_recipe
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, forms
+from mediakit.safe_text import shown
 from mediakit.widgets.form.draft import Draft, digest_of
 from mediakit.widgets.form.draft_store import DraftStore, origin_of
 from mediakit.widgets.form.form_inputs import FormInputs
@@ -29,11 +31,13 @@ from mediakit.widgets.form.form_values import (
     adapted,
     assigned,
     assigned_together,
+    fields_of_recipe,
 )
 from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.form.funds_store import FundsStore
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.live_form import LiveForm
+from mediakit.widgets.form.payload import price_seen
 from mediakit.widgets.form.purchase import Purchases
 from mediakit.widgets.form.python_code import python_call
 from mediakit.widgets.form.state import FormState
@@ -42,7 +46,12 @@ from mediakit.widgets.job.uses import Elsewhere, Use, Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
-from mediakit.widgets.toolkit.cell_outputs import Cell, HasCard, bundle_of
+from mediakit.widgets.toolkit.cell_outputs import (
+    HasCard,
+    NotebookCell,
+    bundle_of,
+    current_cell,
+)
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -63,6 +72,15 @@ CLOSED = (
     "client.form(...)."
 )
 
+NO_RECIPE = "{} holds no request that mediakit wrote, so nothing was filled in."
+OTHER_RECIPE = (
+    "{} was made by {}, so nothing was filled in. Drop it on a form of that function."
+)
+RECIPE_TAKEN = (
+    "The form has the settings of {}. Media come back only for jobs of this history. "
+    "Nothing has been sent."
+)
+
 _open_forms: ReplacedByCell[Form] = ReplacedByCell()
 
 
@@ -75,8 +93,10 @@ class Form:
     notebook does not tell its cells apart, they count as one.
 
     After a restart of the kernel it is the same, from what the history keeps: values,
-    typed and unsent ones too, and jobs, which are watched again. A notebook is known by
-    its path: a copy, or a notebook that was moved, begins empty.
+    typed and unsent ones too, and jobs, which are watched again, also those that "Show
+    it" brought. A value that the code no longer gives is its default again, unless
+    somebody typed another one. A notebook is known by its path: a copy, or a notebook
+    that was moved, begins empty.
     """
 
     def __init__(
@@ -87,7 +107,7 @@ class Form:
         *,
         clock: Clock | None = None,
         name: str = "",  # only a form of the same name is replaced
-        cell: Cell | None = None,
+        cell: NotebookCell | None = None,
         fresh: bool = False,  # without the values and jobs that it had
         lasting: bool = True,  # what it holds is kept in the history
         submits_for: str | None = None,  # the form that jobs of this one belong to
@@ -103,6 +123,7 @@ class Form:
         self._closed = False
         self._is_saving_soon = self._shows_code = False
         self._focuses = 0
+        self._clicks: set[tuple[object, object]] = set()  # each pays once
         self._values = FormValues(self._read_values, self._set_values)
 
         clock = clock or SystemClock()
@@ -110,6 +131,8 @@ class Form:
         live = LiveForm(client, function, clock, on_message=heard, show=show)
         self._live = live
         self.widget = live.widget
+        """The live form as a widget, for layouts of your own."""
+        self.widget.shows = f"form for {function.kind}"
         self._guard = guarded(live.say, live.lock)
         self._tasks = live.tasks
         self._sweep = FormSweep(live)
@@ -156,8 +179,16 @@ class Form:
         return self.state.body()
 
     def as_python(self) -> str:
-        """Return the call that makes the same request, as code."""
-        return python_call(self.client.catalog, self.function, self.request())
+        """Return the call that makes the same request, as code.
+
+        It returns the existing job of the request, or pays at most the price shown.
+        """
+        state, existing = self.state, self.state.existing
+        take = 1 if existing is None else existing.take
+        price = state.estimate if existing is None else None
+        body = self.request()
+        catalog = self.client.catalog
+        return python_call(catalog, self.function, body, take=take, price=price)
 
     @property
     def jobs(self) -> tuple[JobView, ...]:
@@ -170,6 +201,8 @@ class Form:
 
     def _ipython_display_(self) -> None:
         """Show the live form, and a place where the cards of its jobs stay."""
+        if current_cell() is None:
+            print(repr(self))  # noqa: T201 - there is no cell to show it in
         self._write_static_copy()
         # The cards say more than a fallback would: one of them is enough.
         self._live.handle.display_beside(self.widget)
@@ -179,7 +212,11 @@ class Form:
         return bundle_of(self.widget, values_html(self.state), repr(self))
 
     def __repr__(self) -> str:
-        return f"<Form for {self.function.kind} of {self.client.service.label}>"
+        kind = self.function.kind
+        return (
+            f"<Form for {kind} of {self.client.service.label}; it shows in a notebook. "
+            f'In code: client.submit("{kind}", ...)>'
+        )
 
     def close(self) -> None:
         """Close the form and free its widgets; its jobs continue."""
@@ -219,15 +256,15 @@ class Form:
         if draft is not None:
             self._sweep.last = draft.sweep
             touched = draft.touched | set(self._given)
-            self._live.now = replace(
-                self.state, touched=touched, submitted=draft.submitted
-            )
+            self._live.now = replace(self.state, touched=touched)
         self._live.now = adapted(self.state)
         self._live.named()
         if before is None and not fresh:
             views = self._jobs.recalled(earlier)
+        submitted = {} if draft is None else draft.submitted
+        self._jobs.begin(views, earlier, submitted)
+        if before is None and not fresh:
             self._draft_store.skip(self._draft)
-        self._jobs.begin(views, earlier)
         if self._draft_store.keeps and not fresh:
             self.widget.show_form({"returns": True})
         self._live.say("\n".join(sentences))
@@ -333,8 +370,22 @@ class Form:
         }.get(str(message.get("do")))
         if act is not None:
             self._guard(act)(message)
+        elif message.get("do") == "recipe":
+            self._guard(self._take_recipe)(str(message["name"]), buffers)
         else:
             self._guard(self._inputs.on_message)(message, buffers)
+
+    def _take_recipe(self, name: str, parts: Sequence[memoryview]) -> None:
+        """Fill in the form from the ends of a file that was dropped on it."""
+        recipe = parse_recipe(*(bytes(each[:LOOKED_THROUGH_BYTES]) for each in parts))
+        if recipe is None:
+            self._live.say(NO_RECIPE.format(shown(name)), until_edited=True)
+        elif recipe.function != self.function.path:
+            text = OTHER_RECIPE.format(shown(name), shown(recipe.function))
+            self._live.say(text, until_edited=True)
+        else:
+            self._set_values(fields_of_recipe(self.client, self.function, recipe))
+            self._live.say(RECIPE_TAKEN.format(shown(name)), until_edited=True)
 
     def _edit(self, message: Mapping[str, Any]) -> None:
         """Take what was edited and not heard yet; a later message holds that too."""
@@ -355,15 +406,18 @@ class Form:
 
     def _generate(self, message: Mapping[str, Any]) -> None:
         """Submit what stood on the page, at the price that stood on its button."""
-        if self.state.sending is not None:
+        click = (message["view"], message["number"])
+        if click in self._clicks or self.state.sending is not None:
+            self._clicks.add(click)
             return
+        self._clicks.add(click)
         self._live.is_news(message)
         self._live.take({name: message["values"][name] for name in message["edited"]})
         if self._live.differs(message["values"]):
             self._live.say(FORM_CHANGED, until_edited=True)
         else:
             self._live.say("")
-            seen = message["price"] and tuple(message["price"])
+            seen = price_seen(message["price"])
             self._purchases.start(seen, another=message["another"])
         self._show(heard=[message["view"], message["number"]])
 
@@ -374,6 +428,9 @@ class Form:
             self._tasks.run(partial(self._bring_owned, owned.job_id, digest))
 
     async def _bring_owned(self, job_id: str, body_digest: str) -> None:
+        if self._origin is not None:
+            store = self.client.components.store
+            await to_thread.run_sync(forms.adopt_job, store, job_id, self._origin)
         await self._take_bought(await self.client.core.job(job_id), body_digest)
 
     async def _take_bought(self, job: AsyncJob, body_digest: str) -> None:
@@ -431,11 +488,11 @@ class Form:
             await to_thread.run_sync(self._draft_store.save, self._draft)
 
     def _write_static_copy(self) -> None:
-        self._live.handle.show(values_html(self.state))
+        self._live.handle.show(values_html(self.state), repr(self))
 
 
 def is_open(
-    client: Client, function: Function, cell: Cell | None = None, name: str = ""
+    client: Client, function: Function, cell: NotebookCell | None = None, name: str = ""
 ) -> bool:
     """Return whether a new form would continue with what another one held."""
     kind = _kind_of(client, function, name)

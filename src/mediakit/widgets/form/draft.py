@@ -1,4 +1,4 @@
-"""The draft of a form as text, without secrets; pure."""
+"""The draft of a form as text, without secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from mediakit.widgets.controls.json_values import NotJson
+from mediakit.safe_text import holds_signature
+from mediakit.widgets.controls.json_values import FURTHER, NotJson
 
 LONGEST_BYTES = 65_536
 MOST_SUBMITTED = 100
@@ -17,9 +18,6 @@ DIGEST_LENGTH = 16
 TYPED = "mediakit: no JSON"
 """The key under which a text that is not JSON is saved, with the reason."""
 
-# Nobody needs these after a restart: a signed URL has expired by then.
-_SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
-_CREDENTIALS = re.compile(r"://[^/?#\s]*@")
 _WEBHOOK = "webhook_url"
 # Where media from memory are kept: each kernel has a folder of its own for them.
 _KERNELS_OWN = re.compile(r"(?<=[\\/]mediakit-)\w{8}(?=[\\/])")
@@ -47,13 +45,27 @@ class Draft:
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the values of a form that continues with this draft."""
         # Code wins where it has changed, and where nobody has changed the form since.
-        values = dict(self.values)
+        values = self._typed(self.values, given)
+        further = values.get(FURTHER.name)
+        if isinstance(further, Mapping):
+            values[FURTHER.name] = self._typed(further, given)
         for name, value in given.items():
             before = self.given.get(name)
             untouched = name not in values or digest_of(values[name]) == before
             if untouched or digest_of(value) != before:
                 values[name] = value
         return values
+
+    def _typed(
+        self, values: Mapping[str, object], given: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return values without those that only code gave and gives no more."""
+        dropped = self.given.keys() - given.keys()
+        return {
+            name: value
+            for name, value in values.items()
+            if name not in dropped or digest_of(value) != self.given[name]
+        }
 
     def text(self, secret: str = "") -> str:
         """Return it as JSON without secrets, such as the API key that is given."""
@@ -92,7 +104,7 @@ class Draft:
 
 
 def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, object]]:
-    """Yield the values that are not secret, as JSON holds them."""
+    """Yield the values that are not secret, in JSON form."""
     for name, value in values.items():
         if name == _WEBHOOK or (isinstance(value, str) and _is_secret(value, secret)):
             continue
@@ -108,8 +120,8 @@ def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, obj
 
 
 def _is_secret(text: str, secret: str) -> bool:
-    signed = _SIGNED.search(text) or _CREDENTIALS.search(text)
-    return bool(signed) or bool(secret and secret in text)
+    # Nobody needs these after a restart: a signed URL has expired by then.
+    return holds_signature(text) or bool(secret and secret in text)
 
 
 def _typed(found: dict[str, Any]) -> object:

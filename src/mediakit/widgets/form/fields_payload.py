@@ -1,4 +1,4 @@
-"""The fields of a form as the page draws them: plain data; pure."""
+"""The fields of a form as the page draws them: plain data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from mediakit.rules import NeedsAny, OnlyWhen
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.controls.messages import (
+    OPTION_TITLES,
     hint_of,
     label_of,
     one_of,
@@ -38,6 +39,9 @@ FEW_CHOICES = 3
 WIDEST_SLIDER = 1_000
 SEED_LIMIT = 2**31 - 1
 CHOOSE, SERVICE_DEFAULT, NOTHING = "Choose…", "Service default", "Not set"
+HELP_FROM = 25
+"""The length from which a description says more than the label. A text shows its own
+in its box."""
 JSON_EXAMPLE = 'JSON, such as {"strength": 0.5} or [1, 2]'
 FURTHER_EXAMPLE = 'Such as {"style": "noir", "steps": 30}'
 FURTHER_LABEL = "Additional fields (JSON)"
@@ -147,6 +151,7 @@ def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
         "kind": kind,
         "label": name_of(spec),
         "hint": hint_of(spec),
+        "help": spec.doc if len(spec.doc) >= HELP_FROM and kind != "text" else "",
         "required": spec.to_fill_in,
         "start": shown(spec, None),
         **(more(spec, path, prompts) if more else {}),
@@ -161,15 +166,17 @@ def _choice(spec: FieldSpec, _: str, __: str) -> Payload:
         none = SERVICE_DEFAULT
         if spec.required:
             none = NOTHING if spec.nullable else CHOOSE
-    options = [option_label(choice, unit) for choice in choices_of(spec)]
+    options = [option_label(choice, unit, spec.title) for choice in choices_of(spec)]
     is_few = none is None and len(options) <= FEW_CHOICES
     return {"options": options, "none": none, "few": is_few}
 
 
-def option_label(choice: object, unit: str = "") -> str:
+def option_label(choice: object, unit: str = "", of: str = "") -> str:
     """Return a choice for people: words as titles, "16:9" as it is."""
     if isinstance(choice, bool):
         return "Yes" if choice else "No"
+    if (of, choice) in OPTION_TITLES:
+        return OPTION_TITLES[of, str(choice)]
     if not isinstance(choice, str):
         return f"{choice}{unit}"
     is_words = choice.replace(" ", "").isalpha() and choice.islower()

@@ -17,7 +17,7 @@ from mediakit.widgets.inputs.frames import frame_of
 from mediakit.widgets.inputs.result_search import Result
 from mediakit.widgets.toolkit.styles import data_url
 from mediakit.widgets.uploads.accepted_files import refusal
-from mediakit.widgets.uploads.chunked_upload import Receiver
+from mediakit.widgets.uploads.chunked_upload import ChunkReceiver
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 NO_CLIP = "Choose the video first: the mask is painted on a frame of it."
@@ -33,7 +33,7 @@ class FormInputs:
         self._live = live
         self._widget = live.widget
         self._pages: dict[str, tuple[list[Result], Entry | None]] = {}
-        self._receiver = Receiver(
+        self._receiver = ChunkReceiver(
             lambda message: self._widget.send({"upload": message}),
             UploadFolder(live.client.components.home or kernel_folder()),
             live.tasks.run,

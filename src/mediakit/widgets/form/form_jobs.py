@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -42,10 +42,22 @@ class FormJobs:
         jobs = [self._recalled(each) for each in entries if each.job_id is not None]
         return [self._view(job, recalled=True) for job in jobs]
 
-    def begin(self, views: Sequence[JobView], earlier: Sequence[Entry]) -> None:
-        """Show the first jobs, with the entries of an earlier kernel."""
+    def begin(
+        self,
+        views: Sequence[JobView],
+        earlier: Sequence[Entry],
+        submitted: Mapping[str, str],
+    ) -> None:
+        """Show the first jobs, with the entries of an earlier kernel.
+
+        Bodies of `submitted` count as submitted here where their job is shown: of the
+        others, the form says that they are owned.
+        """
         self._earlier = earlier
         self.views = tuple(views)
+        visible = {view.id for view in self.views}
+        for job_id in visible & submitted.keys():
+            self._live.now = self._live.now.with_submitted(job_id, submitted[job_id])
         for view in self.views:
             self._note_failure(view)
         self._live.widget.show_jobs(self.views)

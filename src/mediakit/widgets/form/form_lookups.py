@@ -7,6 +7,7 @@ from typing import Any
 
 from mediakit.api_models import JobStatus
 from mediakit.errors import MediakitError
+from mediakit.media import is_url
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.form.python_code import is_extra
@@ -34,6 +35,15 @@ class FormLookups:
         remote = self._live.now.media.unmeasured
         if remote:
             self._take(await self._inspector.measure(remote))
+
+    async def measure_again(self) -> None:
+        """Copy the properties of media behind URLs that have been read by now."""
+        seen = self._live.now.inspections
+        self._take(
+            await self._inspector.measure(
+                key for key, each in seen.items() if is_url(key[1]) and not each.title
+            )
+        )
 
     async def files(self, state: FormState) -> None:
         """Inspect the local files of a form; one may have vanished."""
@@ -66,7 +76,8 @@ class FormLookups:
             return  # a click on the button says what is wrong
         owned = None
         if entry is not None and entry.job_id is not None:
-            owned = Owned(entry.job_id, entry.status is JobStatus.COMPLETED)
+            is_completed = entry.status is JobStatus.COMPLETED
+            owned = Owned(entry.job_id, is_completed, entry.take)
         self._live.change(lambda now: now.with_made(state.body_digest, owned))
 
     async def arguments(self, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Function
+from mediakit.client.recipes import Recipe, read_recipe
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry
 from mediakit.rules import Problem
@@ -174,6 +176,40 @@ def recalled(client: Client, function: Function, like: Job | str) -> dict[str, o
             f"{job_id} is not in this history. Accepted: {ACCEPTED}.", job_id=job_id
         )
     return _fields(entry)
+
+
+def recalled_from_file(
+    client: Client, function: str, path: Path
+) -> tuple[str, dict[str, object]]:
+    """Return the function and the fields of the request that a saved file names."""
+    recipe = read_recipe(path.expanduser())
+    found = client.catalog.function(function or recipe.function)
+    if found.path != recipe.function:
+        accepted = f"a file that {found.path} made"
+        got = f"{path}, which {recipe.function} made"
+        raise InputError("from_file", got=got, accepted=accepted)
+    return found.path, fields_of_recipe(client, found, recipe)
+
+
+def fields_of_recipe(
+    client: Client, function: Function, recipe: Recipe
+) -> dict[str, object]:
+    """Return the fields of a recipe that a form may show.
+
+    A job of this history has the request that the history knows. Of any other file,
+    only values that the function's own fields accept, and no media.
+    """
+    entry = client.components.store.find(recipe.job_id)
+    if entry is not None and entry.function == function.path:
+        return _fields(entry)
+    wrong = {problem.root for problem in function.check(recipe.fields)}
+    return {
+        name: value
+        for name, value in recipe.fields.items()
+        if name in function.fields
+        and name not in wrong
+        and not any(s.media_kind for s in function.fields[name].with_inner())
+    }
 
 
 def _fields(entry: Entry) -> dict[str, object]:

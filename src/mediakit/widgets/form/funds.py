@@ -1,4 +1,4 @@
-"""The available funds, and whether they cover a price; pure."""
+"""The available funds, and whether they cover a price."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,17 +47,19 @@ class Funds:
     @property
     def held_text(self) -> str | None:
         """Return what is held for jobs in progress; None for nothing."""
-        held = self.held_micro_usd
-        count = self.held_jobs
-        if self._limit is not None:
-            held = self._limit.reserved_micro_usd
-            count = None
-        if not held:
+        if not self.held_now_micro_usd:
             return None
+        count = self.held_jobs if self._limit is None else None
         jobs = "jobs"
         if count is not None:
             jobs = f"{count} job{'' if count == 1 else 's'}"
-        return f"{format_cents(held)} is held for {jobs} in progress"
+        return f"{format_cents(self.held_now_micro_usd)} is held for {jobs} in progress"
+
+    @property
+    def held_now_micro_usd(self) -> int:
+        """Return what is held of the balance, or of the budget where that is less."""
+        limit = self._limit
+        return self.held_micro_usd if limit is None else limit.reserved_micro_usd
 
     @property
     def age_text(self) -> str:

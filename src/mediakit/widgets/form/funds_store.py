@@ -16,6 +16,9 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
+AGAIN_S = 10.0
+"""How long after a failure the balance is read again."""
+
 Listener = Callable[[Funds], object]
 
 _stores: dict[Client, FundsStore] = {}
@@ -29,6 +32,7 @@ class FundsStore:
         self._client = client
         self._listeners: list[Listener] = []
         self._is_stale = False
+        self._waits = False  # to read it again after a failure
         self._tasks = TaskRunner(
             client.io, lambda text: self._take(Funds(trouble=text))
         )
@@ -61,7 +65,17 @@ class FundsStore:
     async def _read(self) -> None:
         while self._is_stale and self._listeners:
             self._is_stale = False
-            self._take(await read_funds(self._client))
+            funds = await read_funds(self._client)
+            self._take(funds)
+            if funds.trouble is not None and not self._waits:
+                self._waits = True
+                self._tasks.run(self._read_later)
+
+    async def _read_later(self) -> None:
+        """Read it again after a while: the service may be back."""
+        await self._client.components.clock.sleep(AGAIN_S)
+        self._waits = False
+        self.refresh()
 
     def _take(self, funds: Funds) -> None:
         for listener in tuple(self._listeners):

@@ -1,4 +1,4 @@
-"""The static copy of a form, as HTML; pure."""
+"""The static copy of a form, as HTML."""
 
 from __future__ import annotations
 

@@ -13,12 +13,13 @@ from mediakit.widgets.job.payload import JobHost, varied
 from mediakit.widgets.job.uses import Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, current_cell
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, NotebookCell, current_cell
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
 LOOK_PATIENCE_S = 3.0
+LAST_PATIENCE_S = 15.0  # before the kernel may end
 EMBED_PATIENCE_S = 60.0
 
 
@@ -35,6 +36,7 @@ class JobCell:
         self._views: tuple[JobView, ...] = ()
         self._form: Form | None = None
         self.widget = JobsWidget(hides=handle.live_rules)
+        self.widget.carry_cards(handle)
         self._home = JobHost(add=self.add)
         if client is not None:
             uses = Uses(
@@ -67,6 +69,14 @@ class JobCell:
         self._form.bring_into_view()
         return "The form below has these settings. Nothing has been sent."
 
+    def complete(self, job_id: str) -> None:
+        """Wait for a job's picture, in a notebook that runs without a page."""
+        for view in self._views:
+            if view.id == job_id and not self.widget.has_page:
+                view.wait_until_seen(
+                    EMBED_PATIENCE_S if self._embed else LAST_PATIENCE_S
+                )
+
     def close(self) -> None:
         """Close everything; the jobs continue, and their cards stay."""
         self._handle.close()
@@ -92,16 +102,36 @@ def display_job(
         show_in(cell, job, client, embed=embed)
 
 
+def job_widget(job: AsyncJob, client: Client | None = None) -> JobsWidget:
+    """Return a live widget of a job, for the user's own layout."""
+    column = JobCell(client, CardHandle())
+    cell = current_cell()
+    if cell is not None:
+        _shown.add(cell, column)
+    column.add(job)
+    column.widget.shows = f"job {job.id}"
+    return column.widget
+
+
 def show_in(
-    cell: Cell, job: AsyncJob, client: Client | None = None, *, embed: bool = False
+    cell: NotebookCell,
+    job: AsyncJob,
+    client: Client | None = None,
+    *,
+    embed: bool = False,
 ) -> JobView:
     """Show a job in a cell, live, with a card that stays; return its view."""
     handle = CardHandle()
     column = JobCell(client, handle, embed=embed)
     _shown.add(cell, column)
     view = column.add(job)
-    handle.display()
-    column.widget.publish()
+    handle.display_beside(column.widget)
     # What executes notebooks without a page keeps what was shown while the cell ran.
     view.wait_until_seen(EMBED_PATIENCE_S if embed else LOOK_PATIENCE_S)
     return view
+
+
+def complete_cards(job_id: str) -> None:
+    """Complete the cards of a job in earlier cells, before the kernel may end."""
+    for column in _shown.all():
+        column.complete(job_id)

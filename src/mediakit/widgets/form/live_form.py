@@ -61,6 +61,7 @@ class LiveForm:
         edits = bool(self._axes) or any(each.mask_of for each in inner)
         make = EditorsWidget if edits else FormWidget
         self.widget = make(on_message, hides=self.handle.live_rules)
+        self.widget.carry_cards(self.handle)
         facts = [client.service.label, "* required"]
         head = {"title": function.title, "doc": function.doc, "facts": facts}
         self.widget.show_form({"head": head, "returns": False, "focus": 0, "wall": []})

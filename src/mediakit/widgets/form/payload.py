@@ -1,24 +1,26 @@
-"""What follows from a form's values, as the page draws it: plain data; pure."""
+"""What follows from a form's values, as the page draws it: plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.media import is_url
-from mediakit.money import format_cents
+from mediakit.money import MicroUSD, format_cents
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     STEPS,
     inner_place,
+    label_of,
     placed_text,
     rule_text,
     sentence_case,
     titled,
+    within,
 )
-from mediakit.widgets.controls.wire import Wire
+from mediakit.widgets.controls.wire import Wire, shown
 from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import Payload
@@ -38,8 +40,19 @@ NO_PRICE, NO_LINES = "There is no price yet.", "No lines."
 def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
     """Return everything that the page draws beside the values."""
     return {
-        "problems": [each for name in fields for each in _beside(state, name)],
-        "off": {n: sentence_case(rule_text(t)) for n, t in state.disabled.items()},
+        "problems": [
+            p for name, spec in fields.items() for p in _beside(state, name, spec)
+        ],
+        "off": {
+            n: sentence_case(rule_text(t))
+            for n, t in {**state.replaced, **state.disabled}.items()
+        },
+        "counts": {
+            name: shown(fields[name], value)
+            for name, value in state.overridden.items()
+            if name in fields
+        },
+        "lists": state.lists,
         "required": sorted(state.required),
         "price": price_payload(state),
         "go": {
@@ -50,14 +63,14 @@ def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
         },
         "owned": state.owned_text,
         "slots": state.slots_text,
-        "code_hint": OWNED_HINT if state.is_another_take else CODE_HINT,
+        "code_hint": CODE_HINT if state.existing is None else OWNED_HINT,
     }
 
 
 # -- what is wrong ----------------------------------------------------------------
 
 
-def _beside(state: FormState, name: str) -> Iterator[Payload]:
+def _beside(state: FormState, name: str, spec: FieldSpec) -> Iterator[Payload]:
     """Yield what stands beside a field: its problems, else its warnings."""
     if name in state.disabled:
         return
@@ -67,20 +80,27 @@ def _beside(state: FormState, name: str) -> Iterator[Payload]:
         yield {
             "missing": problem.is_missing,
             "tone": tone,
-            "at": list(_places(problem, name)),
+            "at": list(_places(problem, spec)),
         }
 
 
-def _places(problem: Problem, root: str) -> Iterator[tuple[str, str, str]]:
+def _places(problem: Problem, spec: FieldSpec) -> Iterator[tuple[str, str, str]]:
     """Yield the places around a problem, the innermost first, with its words."""
     # What a place's value holds is named there; the page says it at the nearest one.
     steps = [found.end() for found in STEPS.finditer(problem.field)] or [0]
     # A closing bracket belongs to its step; a name in front of a dot ends before it.
     places = [problem.field[:end] for end in reversed(steps)]
-    for place in dict.fromkeys((*places, root)):
+    for place in dict.fromkeys((*places, spec.name)):
         name = inner_place(problem, place)
+        if place == problem.field == spec.name and _is_clause(problem.said):
+            name = f"the {within(label_of(spec))}"
         text = with_own_names_in(placed_text(problem, name))
         yield place, name, text
+
+
+def _is_clause(said: str) -> bool:
+    """Return whether words say by themselves what a field does, such as "mentions"."""
+    return bool(said) and not said.startswith("is ")
 
 
 def with_own_names_in(text: str) -> str:
@@ -113,6 +133,7 @@ def price_payload(state: FormState) -> Payload:
         "tone": tone_of(covered),
         "share": 0 if share is None else round(min(share, 1.0), 4),
         "funds": funds_text(state.funds, covered),
+        "held": state.funds.held_text or "",
         "caution": state.caution or "",
     }
 
@@ -136,32 +157,26 @@ def _amount(estimate: Estimate | None, gap: str | None) -> Payload:
 
 
 def funds_text(funds: Funds, affordability: Affordability) -> str:
-    """Return what is left, how far it goes, and what running jobs hold."""
+    """Return in one line what is left, what running jobs hold, and how far it goes."""
     if funds.left_micro_usd is None:
         return ""
     amount = format_cents(max(0, funds.left_micro_usd))
-    left = [f"{titled(funds.left_of)}: {amount}"]
+    facts = [f"{titled(funds.left_of)} {amount}"]
+    if funds.held_text:
+        facts.append(f"{format_cents(funds.held_now_micro_usd)} held")
     if affordability.count:
-        s = "" if affordability.count == 1 else "s"
-        left.append(f"enough for about {affordability.count:,} run{s}")
-    held = [funds.held_text] if funds.held_text else []
+        facts.append(f"about {affordability.count:,} more")
     if funds.read_at is not None:
-        held.append(f"as of {funds.read_at.astimezone():%H:%M}")
-    return f"{' · '.join(left)}\n{' · '.join(held)}"
+        facts.append(f"{funds.read_at.astimezone():%H:%M}")
+    return " · ".join(facts)
 
 
-Ends = tuple[int | None, int | None]
-"""The lower and the upper end of a price, micro-USD; None where it has none."""
-
-
-def is_dearer(now: Ends, before: Ends) -> bool:
-    """Return whether a price may come to more than another one."""
-    return _dearness(*now) > _dearness(*before)
-
-
-def _dearness(low: int | None, high: int | None) -> tuple[bool, int, bool, int]:
-    # The upper end counts first; what has none may cost anything.
-    return (high is None, high or 0, low is None, low or 0)
+def price_seen(ends: Sequence[int | None] | None) -> Estimate | None:
+    """Return the price that stood on the page, by its ends; None for none."""
+    if not ends:
+        return None
+    low, high = (None if end is None else MicroUSD(end) for end in ends)
+    return Estimate(low, high, EstimateKind.UPPER_BOUND)
 
 
 # -- media ------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from typing import Any
 
 from mediakit.client import AsyncJob
 from mediakit.client.submissions import asking_from
-from mediakit.errors import MediakitError
+from mediakit.errors import MediakitError, PriceError
+from mediakit.estimates import Estimate
 from mediakit.widgets.form.form_lookups import FormLookups
 from mediakit.widgets.form.live_form import LiveForm
-from mediakit.widgets.form.payload import Ends, is_dearer
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.callbacks import sentence_of
 
@@ -22,7 +22,7 @@ ANOTHER = (
     "This request has already been submitted. This click sent nothing; press the "
     "button again for another take."
 )
-RISEN = "The price is now {}. Nothing was sent. Press Generate again to pay this price."
+TO_PAY = "Press Generate again to pay this price."
 
 SENDING_TEXT = "Sending the request."
 STEP_S = 1.0
@@ -47,7 +47,7 @@ class Purchases:
         self._show_job = show_job
         self._refresh_funds = refresh_funds
 
-    def start(self, seen: Ends | None, *, another: bool) -> None:
+    def start(self, seen: Estimate | None, *, another: bool) -> None:
         """Submit what the form holds, never at a higher price than was seen."""
         clicked = self._live.now
         self._live.now = replace(clicked, sending=SENDING_TEXT)
@@ -55,34 +55,37 @@ class Purchases:
         self._live.tasks.run(send)
 
     async def _send(
-        self, clicked: FormState, seen: Ends | None, *, another: bool
+        self, clicked: FormState, seen: Estimate | None, *, another: bool
     ) -> None:
         say = self._live.say
         try:
             await self._lookups.files(clicked)  # one may have vanished
             await self._lookups.owned(clicked)
             ready = replace(self._live.now, values=clicked.values, sending=None)
-            price = ready.estimate
             if ready.submit_reason is not None:
                 say(f"{ready.submit_reason} Nothing was sent.")
             elif ready.is_another_take and not another:
                 say(ANOTHER)
-            elif seen and price and is_dearer((price.low, price.high), seen):
-                say(RISEN.format(price.text), until_edited=True)
             else:
-                job = await self._submit_and_explain(ready)
+                job = await self._submit_and_explain(ready, seen)
                 await self._show_job(job, ready.body_digest)
+        except PriceError as error:
+            # A clip behind a URL may be another one now.
+            await self._lookups.measure_again()
+            say(f"{error} {TO_PAY}", until_edited=True)
         except MediakitError as error:
             say(sentence_of(error))
         finally:
             self._live.change(lambda now: replace(now, sending=None))
         self._refresh_funds()
 
-    async def _submit_and_explain(self, ready: FormState) -> AsyncJob:
+    async def _submit_and_explain(
+        self, ready: FormState, seen: Estimate | None
+    ) -> AsyncJob:
         """Submit a request, and show meanwhile what it waits for."""
         explaining = asyncio.ensure_future(self._explain_delay(ready))
         try:
-            return await self.submit(ready.body())
+            return await self.submit(ready.body(), seen)
         finally:
             explaining.cancel()
 
@@ -98,9 +101,9 @@ class Purchases:
             text = uploading or (delays.submit_text() if is_late else SENDING_TEXT)
             self._live.change(partial(replace, sending=text))
 
-    async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
+    async def submit(self, body: Mapping[str, Any], seen: Estimate | None) -> AsyncJob:
         arguments = await self._lookups.arguments(body)
         with asking_from(self._origin):
             return await self._live.client.core.submit(
-                self._live.function.path, take="next", **arguments
+                self._live.function.path, take="next", max_price=seen, **arguments
             )

@@ -1,4 +1,4 @@
-"""Writes the Python code that does the same as a form; pure."""
+"""Writes the Python code that does the same as a form."""
 
 from __future__ import annotations
 
@@ -6,32 +6,68 @@ from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 
 from mediakit.catalog import Catalog, Function
+from mediakit.estimates import Estimate
+from mediakit.money import format_usd
 
 WIDTH = 88
 INDENT = "    "
-RESERVED = ("take", "webhook_url", "extra", "seconds")
+RESERVED = ("take", "webhook_url", "extra", "seconds", "max_price")
 """What `submit` takes for its own, so that no field can be given by this name."""
 
 
 def python_call(
-    catalog: Catalog, function: Function, body: Mapping[str, object]
+    catalog: Catalog,
+    function: Function,
+    body: Mapping[str, object],
+    *,
+    take: int = 1,
+    price: Estimate | None = None,
 ) -> str:
-    """Return the call that makes a request, without defaults, which are sent anyway."""
+    """Return the call that makes a request, without defaults, which are sent anyway.
+
+    It names the take that it returns, and pays no more than the price that was shown.
+    """
     given = {n: v for n, v in body.items() if not is_default(function, n, v)}
     extra = {n: v for n, v in given.items() if is_extra(function, n, v)}
     fields = {n: v for n, v in given.items() if n not in extra}
-    further = {"extra": extra} if extra else {}
+    further: dict[str, object] = {"extra": extra} if extra else {}
+    if take != 1:
+        further["take"] = take
+    further |= _max_price(price)
     return _written("client.submit", catalog, function, fields | further)
 
 
 def sweep_call(
-    catalog: Catalog, function: Function, arguments: Mapping[str, object]
+    catalog: Catalog,
+    function: Function,
+    arguments: Mapping[str, object],
+    *,
+    is_draft: bool = False,
+    budget: str = "",
+    price: Estimate | None = None,
 ) -> str:
-    return _written("client.sweep", catalog, function, arguments)
+    """Return the call that plans a sweep and runs it, within the budget of its panel.
+
+    Without a budget, it pays no more than the price that was shown.
+    """
+    limits = {"budget": budget} if budget else _max_price(price)
+    named = [f"{name}={_literal(value)}" for name, value in limits.items()]
+    then = f"{'.drafts()' if is_draft else ''}.run({', '.join(named)})"
+    return _written("client.sweep", catalog, function, arguments, then)
+
+
+def _max_price(price: Estimate | None) -> dict[str, object]:
+    if price is None or price.high is None:
+        return {}
+    return {"max_price": format_usd(price.high)}
 
 
 def _written(
-    callee: str, catalog: Catalog, function: Function, given: Mapping[str, object]
+    callee: str,
+    catalog: Catalog,
+    function: Function,
+    given: Mapping[str, object],
+    then: str = "",
 ) -> str:
     alone = sum(each.kind == function.kind for each in catalog) == 1
     first = _text(function.kind if alone else function.path)
@@ -41,7 +77,7 @@ def _written(
     if others:
         # A service may call a field as it likes; only a text holds any name.
         named.append(f"**{_literal(others, 2)}")
-    return _call(callee, [first, *named])
+    return _call(callee, [first, *named], then)
 
 
 def is_extra(function: Function, name: str, value: object) -> bool:
@@ -64,12 +100,12 @@ def is_default(function: Function, name: str, value: object) -> bool:
     return type(spec.default) is type(value) and bool(spec.default == value)
 
 
-def _call(callee: str, arguments: list[str]) -> str:
-    line = f"{callee}({', '.join(arguments)})"
+def _call(callee: str, arguments: list[str], then: str) -> str:
+    line = f"{callee}({', '.join(arguments)}){then}"
     if len(line) <= WIDTH and "\n" not in line:
         return line
     lines = "".join(f"{_indented(argument)},\n" for argument in arguments)
-    return f"{callee}(\n{lines})"
+    return f"{callee}(\n{lines}){then}"
 
 
 def _indented(text: str) -> str:

@@ -16,8 +16,8 @@ from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.money import format_cents, format_usd
 from mediakit.prompt_templates import slots_in
-from mediakit.rules import Problem
-from mediakit.schema import FieldSpec
+from mediakit.rules import NeedsAny, Problem
+from mediakit.schema import FieldSpec, stripped
 from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
@@ -43,6 +43,7 @@ class Owned:
 
     job_id: str
     is_completed: bool
+    take: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,11 @@ class FormState:
     ) -> FormState:
         """Return a new form with defaults and given values; check their names."""
         given = dict(values or {})
-        unknown = [p for p in function.check(given) if p.root not in function.fields]
+        unknown = [
+            problem
+            for problem in function.check(given)
+            if problem.root not in function.fields and not problem.is_missing
+        ]
         if unknown:
             raise InputError.of(unknown, spec=function.spec)
         further = {n: given.pop(n) for n in list(given) if n not in function.fields}
@@ -120,6 +125,34 @@ class FormState:
             off = found
         return off
 
+    @cached_property
+    def replaced(self) -> Mapping[str, str]:
+        """Return why a field does not count, for each that another one replaces."""
+        fields, declared = self.function.fields, self.function.declared
+        replaced = {
+            name: f"not used: {label_of(fields[by])} counts"
+            for by, name in declared.replaces
+            if self._body.get(by)
+        }
+        labels = {name: label_of(fields[by]) for by, name, _ in declared.sets}
+        words = {n: f"set to {v} by {labels[n]}" for n, v in self.overridden.items()}
+        return replaced | words
+
+    @cached_property
+    def overridden(self) -> Mapping[str, object]:
+        """Return the values that count, for each field that another one sets."""
+        sets = self.function.declared.sets
+        return {name: value for by, name, value in sets if self._body.get(by)}
+
+    @cached_property
+    def lists(self) -> Mapping[str, tuple[int, str]]:
+        """Return how many items lists begin with, and the first value of each."""
+        single = dict(self.function.declared.replaces)
+        return {
+            name: (count, str(self.values.get(single.get(name, "")) or ""))
+            for name, count in self.function.item_counts(self._body).items()
+        }
+
     def _switched_off(self, off: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         applying = {n: v for n, v in self.values.items() if n not in off}
         values = self.function.canonical_body(applying)
@@ -150,7 +183,7 @@ class FormState:
         fields = {}
         chosen = self.function.of(self.values).fields
         for name, spec in {**self.function.fields, **chosen}.items():
-            value = sendable(self.values.get(name))
+            value = stripped(spec, sendable(self.values.get(name)))
             if name in self.disabled:
                 continue
             if not _is_nothing(spec, value):
@@ -293,11 +326,14 @@ class FormState:
         return bool(self.submitted) and self.body_digest in self.submitted.values()
 
     @property
+    def existing(self) -> Owned | None:
+        """Return the job that the history has of this request, shown or not."""
+        return self.made.get(self.body_digest) if self.made else None
+
+    @property
     def owned(self) -> Owned | None:
         """Return the job of this request that the form does not show."""
-        if not self.made or self._is_submitted_here:
-            return None
-        return self.made.get(self.body_digest)
+        return None if self._is_submitted_here else self.existing
 
     @property
     def owned_text(self) -> str:
@@ -374,8 +410,14 @@ class FormState:
     def _problem_reason(self, problem: Problem) -> str:
         spec = self._spec(problem.field)
         if problem.is_missing:
-            return missing_text(spec, problem)
+            return missing_text(spec, problem, self._instead_of(problem))
         return f"{placed_text(problem, place_text(spec, problem.field))}."
+
+    def _instead_of(self, problem: Problem) -> list[FieldSpec]:
+        """Return the fields of which any one will do in place of a missing one."""
+        rules = (r for r in self.function.rules if isinstance(r, NeedsAny))
+        others = (r.fields[1:] for r in rules if r.fields[0] == problem.field)
+        return [self.function.fields[name] for name in next(others, ())]
 
     def _price_reason(self) -> str | None:
         if self.estimate is None:

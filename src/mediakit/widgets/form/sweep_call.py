@@ -1,4 +1,4 @@
-"""The values of a form's sweep, and the `client.sweep` call that they make; pure."""
+"""The values of a form's sweep, and the `client.sweep` call that they make."""
 
 from __future__ import annotations
 

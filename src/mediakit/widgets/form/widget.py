@@ -11,6 +11,7 @@ from traitlets import Any as AnyTrait
 
 from mediakit.widgets.job.jobs import DRAWS_JOBS, JobsWidget
 from mediakit.widgets.job.payload import Payload
+from mediakit.widgets.toolkit.browser_script import code_of
 
 HERE = Path(__file__).parent
 BY_NAME = ("values", "names", "found", "posters")
@@ -19,7 +20,11 @@ BY_NAME = ("values", "names", "found", "posters")
 OnMessage = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
 
 
-def _text(*names: str) -> str:
+def _script(*names: str) -> str:
+    return "\n".join(code_of(HERE / name) for name in names)
+
+
+def _sheet(*names: str) -> str:
     return "\n".join((HERE / name).read_text("utf-8") for name in names)
 
 
@@ -34,8 +39,8 @@ class FormWidget(JobsWidget):
     # `form` is what a page finds when it is loaded. An open page is sent the parts that
     # have changed, by messages: setting the trait sends nothing. Each message of the
     # page has all that it depends on, so that none waits for another one.
-    _esm = f"{DRAWS_JOBS}\n{_text(*SCRIPTS, 'page/form.js')}"
-    _css = _text(*STYLES)
+    _esm = f"{DRAWS_JOBS}\n{_script(*SCRIPTS, 'page/form.js')}"
+    _css = _sheet(*STYLES)
     form: Any = AnyTrait().tag(sync=True)
 
     def __init__(self, on_message: OnMessage, **traits: Any) -> None:
@@ -73,5 +78,5 @@ class FormWidget(JobsWidget):
 class EditorsWidget(FormWidget):
     """The widget of a form with a timeline, or with a mask to paint."""
 
-    _esm = f"{DRAWS_JOBS}\n{_text(*EDITORS, *SCRIPTS, 'page/form.js')}"
-    _css = _text(*STYLES, "../timeline/timeline.css", "../inputs/mask.css")
+    _esm = f"{DRAWS_JOBS}\n{_script(*EDITORS, *SCRIPTS, 'page/form.js')}"
+    _css = _sheet(*STYLES, "../timeline/timeline.css", "../inputs/mask.css")

@@ -124,8 +124,8 @@ class Blind extends Sheet {
     });
     list.replaceChildren(...rows);
     const words = [
-      `By ${many(used, "answer")}, ${count} of them new.`,
-      "The bars show how uncertain each strength is; bars that overlap may change places.",
+      `From ${many(used, "comparison")}${count < used ? `, ${count} of them new` : ""}.`,
+      "Bars show uncertainty; where bars overlap, the order may change.",
     ];
     if (groups > 1)
       words.push(
@@ -139,7 +139,7 @@ class Blind extends Sheet {
     const shown = poster || (cell.medium === "image" ? cell.url : "");
     const picture = make(shown ? "img" : "span", "mk-thumb");
     if (shown) Object.assign(picture, { src: shown, alt: "" });
-    const numbers = [strength, low, high].map((value) => value.toFixed(2));
+    const numbers = [strength, low, high].map((value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1"));
     const range = `${numbers[0]} (${numbers[1]} to ${numbers[2]})`;
     const name = make("b", "", cell.name);
     const words = makeBox("mk-wall-rank-words", name, make("span", "mk-quiet mk-small-print", range));

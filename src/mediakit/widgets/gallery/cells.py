@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mediakit.client.job_words import State
+from mediakit.client.recipes import Edit
+from mediakit.estimates import Estimate
 from mediakit.money import format_usd
-from mediakit.widgets.job.player import web_url
+from mediakit.web_urls import web_url
 
 if TYPE_CHECKING:
     from mediakit.client import AsyncJob
@@ -36,12 +38,13 @@ class WallCell:
     url: str | None = None
     poster: str | None = None  # an http(s) address or a `data:` URI
     charge_micro_usd: int | None = None
-    retry_price: str = ""
+    retry: str = ""  # the label of the button that resends it; empty without one
     runtime_s: float | None = None
     rating: int | None = None
     keep: bool = False
     tags: tuple[str, ...] = ()
     note: str = ""
+    scores: str = ""  # with their reasons
     made: str = ""  # of another cell's result, such as "Video upscale"
 
     def text(self, axis: str) -> str:
@@ -56,10 +59,6 @@ class WallCell:
     def is_extra(self) -> bool:
         """Return whether its job was asked for on the wall."""
         return self.index >= FIRST_EXTRA
-
-    @property
-    def can_retry(self) -> bool:
-        return self.status in ("failed", "unsent")
 
     @property
     def address(self) -> str | None:
@@ -87,6 +86,9 @@ class WallSummary:
     spent: str = ""
     spent_note: str = "spent"
     left: str = ""
+    rest: str = ""
+    """The label of the button that sends the cells that are not sent."""
+    can_stop: bool = False
 
 
 def judged_as(said: Judgement | None) -> dict[str, Any]:
@@ -104,6 +106,15 @@ class Offer(NamedTuple):
     words: str
     is_paid: bool = False
     file: str = ""
+    price: Estimate | None = None
+    """The highest price; None if it is free or its price is unknown."""
+    limit_micro_usd: int | None = None
+    """The raised budget of the sweep; None if the budget does not change."""
+
+    @property
+    def payload(self) -> dict[str, object]:
+        """Return the offer as the page draws it."""
+        return {name: getattr(self, name) for name in self._fields[:5]}
 
 
 class Done(NamedTuple):
@@ -112,6 +123,8 @@ class Done(NamedTuple):
     said: str
     job: AsyncJob | None = None
     form: Any = None
+    path: str = ""
+    """A file of the kernel's machine to open, where the server has it; or none."""
 
 
 class Made(NamedTuple):
@@ -140,11 +153,17 @@ class TileActions(Protocol):
 class WallActions:
     """What a wall can do; a button without an action is not shown."""
 
-    retry: Callable[[int], Awaitable[str]] | None = None
-    export: Callable[[], Awaitable[str]] | None = None
+    # sends a cell again, as the label of its button says
+    retry: Callable[[int, str], Awaitable[str]] | None = None
+    # sends all cells that are not sent, as the label of its button says
+    rest: Callable[[str], Awaitable[str]] | None = None
+    stop: Callable[[], Awaitable[str]] | None = None
+    export: Callable[[], Awaitable[Done]] | None = None
     copy: Callable[[str], Awaitable[bytes]] | None = None
     picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
     tile: TileActions | None = None
+    # how the recipe of a job is added to its file, as the file's length and its edits
+    recipe: Callable[[str], Awaitable[tuple[int, list[Edit]]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +176,8 @@ class Header:
     running: int
     failed: int
     progress: str
+    rest: str
+    can_stop: bool
 
 
 def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
@@ -166,7 +187,7 @@ def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
     further = (
         (running, "running"),
         (count.get("failed", 0), "failed"),
-        (count.get("unsent", 0), "unsent"),
+        (count.get("unsent", 0), "not sent"),
         (count.get("invalid", 0), "invalid"),
     )
     completed = count.get("completed", 0)
@@ -180,6 +201,8 @@ def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
         running=running,
         failed=count.get("failed", 0),
         progress=" · ".join(words) if cells else "",
+        rest=summary.rest,
+        can_stop=summary.can_stop,
     )
 
 
@@ -190,13 +213,18 @@ def _figures(
     extra = [cell for cell in cells if cell.is_extra]
     kept = sum(cell.keep for cell in own)
     also = sum(cell.keep for cell in extra)
+    charged = sum(cell.charge_micro_usd or 0 for cell in extra)
+    paid = f" for {format_usd(charged)}" if charged else ""
     figures = (
         (f"{len(own):,}", "cell" if len(own) == 1 else "cells"),
-        (f"{summary.owned:,}" if summary.owned else "", "already yours, free"),
+        (f"{summary.owned:,}" if summary.owned else "", "already yours · $0"),
         (summary.new, summary.new_note),
         (summary.spent, summary.spent_note),
         (f"{kept:,}", "kept"),
-        (f"{len(extra):,}" if extra else "", f"made here, {also:,} kept"),
+        (
+            f"{len(extra):,}" if extra else "",
+            f"made from them{paid}, {also:,} kept",
+        ),
     )
     return tuple((figure, name) for figure, name in figures if figure)
 

@@ -3,7 +3,7 @@
 // The kernel says what there is; these files draw it and say what was done. All text is
 // set as text, never as markup.
 
-const GONE = "The kernel is gone: the wall shows its last state and no longer changes.";
+const GONE = "The kernel was restarted. Run this cell to rate and play on.";
 const SLOW = "Waiting for the kernel …";
 const DELETED = "This result was erased.";
 const NO_RESULT = "No result to show";
@@ -21,12 +21,15 @@ const plain = (pieces = []) => pieces.map(([text]) => text).join("");
 const isShown = (cell) => cell.status === "completed" && Boolean(cell.url);
 const isGone = async (url) => {
   try {
-    const { status } = await fetch(url, { method: "HEAD", credentials: "omit" });
-    return status === 404 || status === 410;
+    const { status, headers } = await fetch(url, { method: "HEAD", credentials: "same-origin" });
+    // A page is of a server in between, which does not know the file.
+    const isPage = headers.get("Content-Type")?.startsWith("text/html");
+    return !isPage && (status === 404 || status === 410);
   } catch {
     return false; // the storage does not let a page ask
   }
 };
+const NOTHING_TO_JUDGE = "This job failed, so there is no result to rate or keep.";
 const judged = (cell) =>
   [cell.rating ? `${cell.rating} of ${BEST} stars` : "", cell.keep ? "kept" : ""].filter(Boolean);
 const starsText = (rating = 0) => "★".repeat(rating) + "☆".repeat(BEST - rating);

@@ -30,8 +30,8 @@ class Filters {
     const keptLabel = make("label", "mk-row");
     keptLabel.append(kept, make("span", "", "Kept"));
     const text = make("input");
-    Object.assign(text, { type: "search", placeholder: "Search prompts, labels, notes" });
-    text.setAttribute("aria-label", "Search prompts, labels, tags and notes");
+    Object.assign(text, { type: "search", dir: "auto", placeholder: "Search prompts, labels, notes" });
+    text.setAttribute("aria-label", "Search prompts, labels, tags, notes and scores");
     text.addEventListener("input", () => wall.filter({ text: text.value }));
     this.boxes = { status, rating, tag, kept, text };
     this.clear = makeButton("Clear filters", "", () => {

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio.to_thread
-import anywidget
 import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
@@ -37,6 +36,7 @@ from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, bundle_of, current_cell
+from mediakit.widgets.toolkit.saved_copies import CardsWidget
 from mediakit.widgets.toolkit.styles import data_url, sheets
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
@@ -53,18 +53,27 @@ SCRIPTS = (
 )
 UPDATES_EVERY_S = 0.2
 STATIC_EVERY_S = 2.0
-CHANGED_PRICE = (
-    "The price has changed since it was shown. Nothing was sent. Open the actions "
-    "again to see the current price."
+PICTURES_PATIENCE_S = 3.0
+LAST_PATIENCE_S = 15.0
+PICTURE_PATIENCE_S = 0.5
+"""How long pictures are waited for where no page listens: for all, at the end of a
+wait, and for each."""
+LOOKS_EVERY_S = 0.05
+CHANGED = (
+    "The button now says “{}” instead of “{}”. Nothing was sent. Open the actions "
+    "again to press it."
 )
+GONE = "“{}” is no longer offered. Nothing was sent."
+PAYS = ("act", "rest", "retry")
 
 T = TypeVar("T")
 Message = Mapping[str, Any]
 
 
-class GalleryWidget(anywidget.AnyWidget):
+class GalleryWidget(CardsWidget):
     """The wall in the browser: one page of it."""
 
+    shows = "wall of results"
     _esm = script_of(HERE, *SCRIPTS)
     _css = sheets(HERE / "gallery.css")
     page: Any = Dict().tag(sync=True)
@@ -103,7 +112,7 @@ class Gallery:
         self._lock = threading.RLock()
         self._closed = False
         io = io_thread()
-        time = clock or SystemClock()
+        self._clock = time = clock or SystemClock()
         self._tasks = TaskRunner(io, self.complain)
         self._updates = Paced(io, time, UPDATES_EVERY_S, self._show, self.complain)
         self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self.complain)
@@ -112,14 +121,18 @@ class Gallery:
         self._forms: list[Any] = []
         self._ends: list[Callable[[], object]] = []
         self._pictures: dict[int, str | None] = {}
+        self._awaited: set[int] = set()
+        self._arrivals = threading.Condition(self._lock)
         self._base = _checked(cells)
         chosen = (cell.index for cell in self._base if compares)
         self._view = View(selected=frozenset(chosen))
         self._wall = self._arranged(self._base)
         self._turn = asyncio.Lock()
+        self._clicks: set[object] = set()
         self.widget: Any = GalleryWidget(
             can=self._can(), hides=self._handle.live_rules, compares=compares
         )
+        self.widget.carry_cards(self._handle)
         self.view: Any = w.VBox(children=(self.widget,))
         for each in (self.widget, self.view):
             keep_in_order(each.comm)
@@ -140,7 +153,7 @@ class Gallery:
         with self._lock:
             wall = replace(self._wall, cells=tuple(self._pictured(self.cells)))
             summary = self._summary
-        return static_html(wall, summary)
+        return static_html(wall, summary, self._clock.now())
 
     def update(
         self,
@@ -165,6 +178,16 @@ class Gallery:
     def on_close(self, act: Callable[[], object]) -> None:
         self._ends.append(act)
 
+    def keep(self) -> None:
+        """Close it when the cell that is being executed runs again."""
+        cell = current_cell()
+        if cell is not None:
+            _shown.add(cell, self)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def close(self) -> None:
         """Take the wall down; its static twin stays in the notebook."""
         with self._lock:
@@ -188,9 +211,32 @@ class Gallery:
         if cell is None:
             print(repr(self))  # noqa: T201 - there is no cell to show it in
             return
-        _shown.add(cell, self)
-        self._handle.show(self.html, repr(self))
+        self.keep()
+        self._write()
         self._handle.display_beside(self.view)
+        self._wait_for_pictures()
+
+    @property
+    def has_no_page(self) -> bool:
+        """Return whether it is shown in a notebook that runs without a page."""
+        is_shown = self._handle.is_displayed and not self._closed
+        return is_shown and not self.widget.has_page
+
+    def complete(self) -> None:
+        """Write the newest cells with their pictures."""
+        io_thread().call(self._show)
+        self._wait_for_pictures(LAST_PATIENCE_S)
+
+    def _wait_for_pictures(self, patience_s: float = PICTURES_PATIENCE_S) -> None:
+        """Keep the pictures in a notebook that runs without a page."""
+        # Such a notebook takes changes of its outputs only while it runs.
+        with self._arrivals:
+            patience_s += PICTURE_PATIENCE_S * len(self._awaited)
+            for _ in range(round(patience_s / LOOKS_EVERY_S)):
+                if not self._awaited or self.widget.has_page or self._closed:
+                    break
+                self._arrivals.wait(LOOKS_EVERY_S)
+        self._write()
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         return bundle_of(self.view, self.html, repr(self))
@@ -228,6 +274,7 @@ class Gallery:
         if self._actions.picture is not None:
             wanted = [c for c in pictured if self._wants_picture(c)]
             self._pictures.update((cell.index, None) for cell in wanted)
+            self._awaited.update(cell.index for cell in wanted)
             for cell in wanted:
                 self._tasks.run(partial(self._bring, cell))
 
@@ -246,10 +293,16 @@ class Gallery:
         find = self._actions.picture
         if self._closed or find is None:
             return
-        jpeg = await find(cell)
+        jpeg = None
+        try:
+            jpeg = await find(cell)
+        finally:
+            with self._arrivals:
+                self._awaited.discard(cell.index)
+                if jpeg is not None:
+                    self._pictures[cell.index] = data_url(jpeg)
+                self._arrivals.notify_all()
         if jpeg is not None:
-            with self._lock:
-                self._pictures[cell.index] = data_url(jpeg)
             self._updates.ask()
 
     async def _bring_back(self) -> None:
@@ -281,9 +334,14 @@ class Gallery:
         still_open = [each for each in others if each.children[1].comm is not None]
         self.view.children = (wall, box, *still_open)
 
+    def _write(self) -> None:
+        """Write the static twin."""
+        now = self._clock.now()
+        text = static_text(self.cells, self._title, self._summary, now)
+        self._handle.show(self.html, text)
+
     async def _save(self) -> None:
-        html = await anyio.to_thread.run_sync(lambda: self.html)
-        self._handle.show(html, repr(self))
+        await anyio.to_thread.run_sync(self._write)
 
     def complain(self, text: str) -> None:
         self._send({"error": text})
@@ -301,6 +359,11 @@ class Gallery:
     def _take(self, message: Any) -> None:
         if self._closed:
             return
+        if message["do"] in PAYS:
+            # One message is one click, however often it arrives.
+            if message["number"] in self._clicks:
+                return
+            self._clicks.add(message["number"])
         if message["do"] == "view":
             self._view = self._view.changed(message["changes"])
             self._draw()
@@ -320,7 +383,15 @@ class Gallery:
         self._send({"answer": message["number"], "error": "", **answer}, buffers)
 
     async def _do_export(self, _: Message) -> Payload:
-        return {"said": await _needed(self._actions.export)()}
+        done = await _needed(self._actions.export)()
+        home = str(Path.home())
+        return {"said": done.said, "path": done.path, "home": home}
+
+    async def _do_stop(self, _: Message) -> Payload:
+        return {"said": await _needed(self._actions.stop)(), "tone": "warn"}
+
+    async def _do_rest(self, message: Message) -> Payload:
+        return {"said": await _needed(self._actions.rest)(message["text"])}
 
     async def _do_judge(self, message: Message) -> Payload:
         job_id = message["job"]
@@ -378,14 +449,20 @@ class Gallery:
         return {"ranking": ranking, "count": sitting.count, "used": len(known)}
 
     async def _do_retry(self, message: Message) -> Payload:
-        return {"said": await _needed(self._actions.retry)(message["cell"])}
+        retry = _needed(self._actions.retry)
+        return {"said": await retry(message["cell"], message["text"])}
 
     async def _do_copy(self, message: Message) -> Payload:
         return {"buffers": [await _needed(self._actions.copy)(message["job"])]}
 
+    async def _do_recipe(self, message: Message) -> Payload:
+        size, edits = await _needed(self._actions.recipe)(message["job"])
+        places = [[edit.start, edit.end] for edit in edits]
+        return {"size": size, "places": places, "buffers": [e.content for e in edits]}
+
     async def _do_offers(self, message: Message) -> Payload:
         offers = await _needed(self._actions.tile).offers(message["job"])
-        return {"offers": [offer._asdict() for offer in offers]}
+        return {"offers": [offer.payload for offer in offers]}
 
     async def _do_act(self, message: Message) -> Payload:
         """Do what a button offers; a paid one only at the price that stood on it."""
@@ -394,8 +471,10 @@ class Gallery:
         tile = _needed(self._actions.tile)
         offers = await tile.offers(job_id)
         now = next((offer for offer in offers if offer.name == chosen.name), None)
-        if now is None or now.text != chosen.text:
-            raise MediakitError(CHANGED_PRICE)
+        if now is None:
+            raise MediakitError(GONE.format(chosen.text))
+        if now.text != chosen.text:
+            raise MediakitError(CHANGED.format(now.text, chosen.text))
         done = await tile.act(job_id, now)
         if done.job is not None:
             parent = next(c for c in self.cells if c.job_id == job_id)

@@ -1,6 +1,18 @@
 // What stands above the tiles: the title and its buttons, the figures, and what was done.
 
 const SAY_EVERY_MS = 10_000;
+const TOLD_MS = 6000;
+
+// The address of a file of the kernel's machine at the Jupyter server; "" where the
+// server does not have it, or is none.
+const serverUrl = (path, home) => {
+  const config = document.getElementById("jupyter-config-data")?.textContent;
+  const { baseUrl, serverRoot } = config ? JSON.parse(config) : {};
+  const root = serverRoot?.replace(/^~/, home).replace(/\/$/, "");
+  if (!baseUrl || !root || !path.startsWith(`${root}/`)) return "";
+  const parts = path.slice(root.length + 1).split("/");
+  return `${baseUrl}files/${parts.map(encodeURIComponent).join("/")}`;
+};
 const COMPARE_AT_MOST = 9;
 
 class Head {
@@ -12,10 +24,14 @@ class Head {
     this.compareButton = button("Compare", () => wall.compareChosen());
     this.blindButton = button("Blind A/B", () => wall.blind());
     const exportButton = button("Export all", () => wall.ask({ do: "export" }));
+    this.stopButton = button("Stop", () => wall.ask({ do: "stop" }));
+    this.stopButton.title = "Send no more cells; jobs that were sent go on";
+    this.restButton = makeButton("", "", () => wall.sendRest(), "mk-paid mk-wall-rest");
+    this.restButton.title = "Send the cells that were not sent; you pay when they complete";
     this.blindButton.hidden = !wall.can.prefer;
     exportButton.hidden = !wall.can.export;
     const { playAll, compareButton, blindButton } = this;
-    const buttons = [playAll, compareButton, blindButton, wall.filters.button, exportButton];
+    const buttons = [this.stopButton, playAll, compareButton, blindButton, wall.filters.button, exportButton];
     const tools = makeBox("mk-row", ...buttons);
     const bar = makeBox("mk-row mk-wall-between", this.title, tools);
     this.toldText = makeRole("", "status");
@@ -28,17 +44,31 @@ class Head {
     const progress = makeBox("mk-wall-progress", this.progressBar, this.progressText);
     const facts = makeBox("mk-row mk-wall-between mk-wall-facts", this.figures, progress);
     this.sentence = make("div", "mk-quiet mk-small-print mk-wall-lines mk-wall-prompt-line");
-    this.parts = [bar, this.told, facts, this.sentence];
+    this.parts = [bar, this.told, facts, this.restButton, this.sentence];
   }
 
   get canCompare() {
     return !this.compareButton.disabled;
   }
 
-  // A sentence that everybody sees until it is dismissed.
-  tell(text) {
-    write(this.toldText, text);
+  // A sentence that everybody sees for a while, or until it is dismissed.
+  tell(text, tone = "good", link = "") {
+    clearTimeout(this.toldTimer);
+    this.toldText.replaceChildren(text, ...(link ? [" ", makeLink(link, "Open the report")] : []));
     this.told.hidden = !text;
+    this.told.dataset.tone = tone;
+    if (text) this.toldTimer = setTimeout(() => this.untell(), TOLD_MS);
+  }
+
+  // Not while somebody reads it.
+  untell() {
+    if (this.told.matches(":hover, :focus-within")) this.toldTimer = setTimeout(() => this.untell(), TOLD_MS);
+    else this.tell("");
+  }
+
+  close() {
+    clearTimeout(this.sayTimer);
+    clearTimeout(this.toldTimer);
   }
 
   draw() {
@@ -75,18 +105,24 @@ class Head {
       ? `Compare the ${count} ${what} results (C)`
       : `Select two to ${COMPARE_AT_MOST} results first (S)`;
     this.blindButton.disabled = wall.data.candidates < 2;
+    this.stopButton.hidden = !wall.can.stop || !wall.data.can_stop;
+    this.restButton.hidden = !wall.can.rest || !wall.data.rest;
+    this.restButton.disabled = wall.isWaiting("rest");
+    write(this.restButton, this.restButton.disabled ? "Sending …" : (wall.data.rest ?? ""));
   }
 
-  // Said aloud now and then, and in the end.
+  // Said aloud now and then while cells run, and whatever is true in the end.
   sayProgress() {
-    const now = performance.now();
+    clearTimeout(this.sayTimer);
     const { running, total, progress } = this.wall.data;
-    const over = !running && this.wasRunning;
-    this.wasRunning = running > 0;
-    if (progress === this.saidProgress) return;
+    if (!total || progress === this.saidProgress) return;
+    const waitMs = running ? SAY_EVERY_MS - (performance.now() - (this.saidMs ?? 0)) : 0;
+    if (waitMs > 0) {
+      this.sayTimer = setTimeout(() => this.sayProgress(), waitMs);
+      return;
+    }
+    this.saidMs = performance.now();
     this.saidProgress = progress;
-    if (!total || (!over && now - (this.saidMs ?? 0) < SAY_EVERY_MS)) return;
-    this.saidMs = now;
     this.wall.say(progress);
   }
 }

@@ -1,4 +1,4 @@
-"""The layout of a wall: the place and the caption of each cell; pure."""
+"""The layout of a wall: the place and the caption of each cell."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Arrangement:
     rows: tuple[str, ...]
     cols: tuple[str, ...]
     places: tuple[Place, ...]
+    families: tuple[int, ...]  # equal for a result and those that were made from it
     captions: tuple[str, ...]
     names: tuple[str, ...]
     shows_prompt: bool
@@ -35,7 +36,9 @@ class Arrangement:
         chosen = range(len(self.places)) if positions is None else positions
         pages: list[list[int]] = []
         by_row: dict[int, list[int]] = {}
-        for position in sorted(chosen, key=lambda at: (self.places[at], at)):
+        order = zip(self.places, self.families, strict=True)
+        ranks = [(*rank, at) for at, rank in enumerate(order)]
+        for position in sorted(chosen, key=ranks.__getitem__):
             by_row.setdefault(self.places[position][0], []).append(position)
         for row in by_row.values():
             if pages and len(pages[-1]) + len(row) <= PAGE_CELLS:
@@ -71,6 +74,7 @@ def arranged(
         rows=tuple(_named(rows, text) for text in row_of),
         cols=tuple(_named(cols, text) for text in col_of),
         places=places,
+        families=_families(cells),
         captions=tuple(_words(cell, captioned, " · ") for cell in cells),
         names=tuple(
             _words(cell, naming, ", ", NAME_LENGTH) or f"cell {cell.index + 1}"
@@ -78,6 +82,21 @@ def arranged(
         ),
         shows_prompt=shows_prompt,
     )
+
+
+def _families(cells: Sequence[WallCell]) -> tuple[int, ...]:
+    # What was made from a result has its labels, and stands behind it.
+    first: dict[object, int] = {}
+    families = []
+    for at, cell in enumerate(cells):
+        labels = tuple(cell.labels.items())
+        if cell.is_extra:
+            families.append(first.get((labels, cell.take), first.get(labels, at)))
+        else:
+            first.setdefault(labels, at)
+            first.setdefault((labels, cell.take), at)
+            families.append(at)
+    return tuple(families)
 
 
 def _check(

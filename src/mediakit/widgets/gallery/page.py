@@ -151,7 +151,14 @@ class Wall:
     def _words(self, position: int) -> str:
         cell = self.cells[position]
         at = self.arrangement
-        own = (cell.prompt, cell.note, cell.problem, cell.job_id, cell.made)
+        own = (
+            cell.prompt,
+            cell.note,
+            cell.problem,
+            cell.job_id,
+            cell.made,
+            cell.scores,
+        )
         said = (*own, *cell.labels.values(), *cell.tags, at.captions[position])
         return "\n".join(filter(None, said)).casefold()
 
@@ -170,6 +177,7 @@ class Wall:
             "job": cell.job_id,
             "prompt": _pieces(self.prompts.get(cell.prompt or "", [])),
             "shows_prompt": at.shows_prompt,
+            "made": bool(cell.made) and cell.is_extra,
             "caption": " · ".join(filter(None, (cell.made, at.captions[position]))),
             "name": ", ".join(filter(None, (at.names[position], cell.made))),
             "problem": cell.reason,
@@ -177,12 +185,13 @@ class Wall:
             "url": cell.address and browser_url(cell.address, self.environment),
             "poster": browser_url(poster, self.environment) if linked else None,
             "price": price_text(cell),
-            "retry_price": cell.retry_price if cell.can_retry else "",
+            "retry": cell.retry if cell.status in ("failed", "unsent") else "",
             "runtime_s": cell.runtime_s,
             "rating": cell.rating,
             "keep": cell.keep,
             "tags": list(cell.tags),
             "note": cell.note,
+            "scores": cell.scores,
         }
         known = {
             name: value

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.api_models import JobStatus
-from mediakit.client import AsyncJob
+from mediakit.client import AsyncJob, recipes
+from mediakit.client.budgets import ANYONE, Caller
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.submissions import asking_from
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate
 from mediakit.history import forms, lineage, ratings
+from mediakit.money import format_usd
+from mediakit.schema import Purpose
 from mediakit.sweep.outputs import job_of
 from mediakit.widgets.gallery.cells import (
     Done,
@@ -23,18 +28,24 @@ from mediakit.widgets.gallery.cells import (
 )
 from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.job.text import has_output
-from mediakit.widgets.job.uses import Use, medium_of, uses_of
+from mediakit.widgets.job.uses import (
+    FINALIZE,
+    Use,
+    medium_of,
+    uses_of,
+    uses_of_job,
+)
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
+    from mediakit.sweep.run import Run
 
-UPSCALE, ANOTHER_TAKE, USE, DOWNLOAD = "upscale", "take", "use:", "download"
+UPSCALE, ANOTHER_TAKE, DOWNLOAD = "upscale", "take", "download"
+USE, SHOW = "use:", "show:"
 POSTER_PX = 240
 MOST_MADE = 100
 """How many jobs that were asked for on a wall come back; older ones are in the history.
 """
-UPSCALERS = {"video": "video-upscale", "image": "image-upscale"}
-
 OpenForm = Callable[[str, str, dict[str, Any]], Any]
 """Opens the form of a function, under a name, with values; returns its widget."""
 
@@ -47,6 +58,7 @@ class ResultActions:
         open_form: Opens forms; without it there is no "Use as".
         origin: The name of the wall in the history, which remembers the jobs that were
             asked for on it.
+        run: The run whose budget pays for what is bought on its wall; None for none.
     """
 
     def __init__(
@@ -54,13 +66,21 @@ class ResultActions:
         client: AsyncClient,
         open_form: OpenForm | None = None,
         origin: str | None = None,
+        run: Run | None = None,
     ) -> None:
         self._client = client
+        self._run = run
         self._origin = origin
         self._open_form = open_form
 
     def wall_actions(self, **more: Any) -> WallActions:
-        return WallActions(copy=self._copy, picture=self._picture, tile=self, **more)
+        return WallActions(
+            copy=self._copy,
+            picture=self._picture,
+            recipe=self._recipe,
+            tile=self,
+            **more,
+        )
 
     async def judge(self, job_id: str, /, **changes: Any) -> None:
         history = self._client.components.account_history
@@ -69,6 +89,11 @@ class ResultActions:
 
     async def _copy(self, job_id: str) -> bytes:
         return await playable_copy(await self._client.job(job_id))
+
+    async def _recipe(self, job_id: str) -> tuple[int, list[recipes.Edit]]:
+        if not recipes.are_on():
+            return 0, []
+        return await (await self._client.job(job_id)).recipe_edits()
 
     async def _picture(self, cell: WallCell) -> bytes | None:
         find = self._client.components.posters.find
@@ -79,9 +104,9 @@ class ResultActions:
         state = job.state
         if not has_output(state):
             return []
-        offers = [await self._upscaling(job), _taking(job)]
+        offers = [await self._upscaling(job), await self._taking(job)]
         offers += [
-            Offer(f"{USE}{use.function.path}", use.function.title, use.tooltip)
+            Offer(f"{USE}{use.function.path}", use.title, use.tooltip)
             for use in self._uses(job)
         ]
         file = state.file_name(job.url or "")
@@ -89,8 +114,13 @@ class ResultActions:
         return [offer for offer in offers if offer is not None]
 
     async def act(self, job_id: str, offer: Offer) -> Done:
-        with asking_from(self._origin):
+        run = self._run
+        if run is None:
             return await self._done(job_id, offer)
+        with run.budget.raised_to(offer.limit_micro_usd):
+            done = await self._done(job_id, offer)
+        run.changed()  # what it holds is in the figures of the sweep
+        return done
 
     async def made(self) -> list[Made]:
         if self._origin is None:
@@ -107,18 +137,23 @@ class ResultActions:
         ]
 
     async def _done(self, job_id: str, offer: Offer) -> Done:
+        with asking_from(self._origin):
+            return await self._asked(job_id, offer)
+
+    async def _asked(self, job_id: str, offer: Offer) -> Done:
         job = await job_of(self._client, job_id)
+        if offer.name.startswith(SHOW):
+            upscaled = await job_of(self._client, offer.name.removeprefix(SHOW))
+            return Done("The upscaled result is beside this one.", upscaled)
         if offer.name == UPSCALE:
-            components = self._client.components
-            kind, fields = self._upscale_of(job)
-            request = await components.prepared(kind, **fields)
-            made = await components.submit_prepared(request, 1)
-            return Done("The upscaled result appears beside this one.", made)
+            result = await self._upscaled(job, offer.price)
+            return Done("The upscaled result appears beside this one.", result)
         if offer.name == ANOTHER_TAKE:
-            made = await job.next_take()
-            return Done("Another take appears beside this one.", made)
+            next_take = self._client.components.submissions.next_take
+            result = await next_take(job.id, self._caller, offer.price)
+            return Done("Another take appears beside this one.", result)
         if offer.name == DOWNLOAD:
-            path = await job.download()
+            path = await job.download(recipe=recipes.are_on())
             return Done(f"Saved to {path}, with {path.name}{SUFFIX} next to it.")
         return self._used(job, offer.name.removeprefix(USE))
 
@@ -128,27 +163,62 @@ class ResultActions:
             entry = await self._client.components.owned_entry(kind, **fields)
             if entry is not None and entry.job_id:
                 words = "Show the upscaled result, which you already have"
-                return Offer(UPSCALE, "Show upscaled \N{MIDDLE DOT} $0.00", words)
-            estimate = await self._client.estimate(kind, **fields)
+                name = f"{SHOW}{entry.job_id}"
+                return Offer(name, "Show upscaled \N{MIDDLE DOT} $0.00", words)
+            price = await self._client.estimate(kind, **fields)
         except InputError:
             return None  # it cannot be upscaled, or not by this service
         words = "Make this result larger; you pay when it completes"
-        text = f"Upscale \N{MIDDLE DOT} {estimate.text}"
-        return Offer(UPSCALE, text, words, is_paid=True)
+        return await self._paid(UPSCALE, "Upscale", words, price)
+
+    async def _upscaled(self, job: AsyncJob, price: Estimate | None) -> AsyncJob:
+        components = self._client.components
+        kind, fields = self._upscale_of(job)
+        prepare = partial(components.prepared, max_price=price)
+        request = await prepare(kind, **fields)
+        take = await components.submissions.unused_take(request)
+        return await components.submit_prepared(request, take, self._caller, price)
+
+    async def _taking(self, job: AsyncJob) -> Offer | None:
+        state = job.state
+        if state.record.status is not JobStatus.COMPLETED or not state.body:
+            return None
+        price = await job.next_price()
+        words = "Send the same request for another take; you pay when it completes"
+        return await self._paid(ANOTHER_TAKE, "Another take", words, price)
+
+    async def _paid(self, name: str, text: str, words: str, price: Estimate) -> Offer:
+        """Return an offer with its price and its effect on the budget."""
+        if price.low is not None:
+            text = f"{text} \N{MIDDLE DOT} {price.text}"
+        limit = None
+        if self._run is not None:
+            [limit] = await self._run.budget.limits_for([price], are_cells=False)
+        if limit is not None:
+            text += f", raises the budget to {format_usd(limit)}"
+            words += ". It is over the budget of the sweep, which is raised"
+        return Offer(
+            name, text, words, is_paid=True, price=price, limit_micro_usd=limit
+        )
+
+    @property
+    def _caller(self) -> Caller:
+        return ANYONE if self._run is None else self._run.budget.caller
 
     def _upscale_of(self, job: AsyncJob) -> tuple[str, dict[str, Any]]:
-        function = self._client.catalog.function(UPSCALERS[job.state.media_type])
         medium = medium_of(job.state)
-        if medium is None:
+        enlarging = [
+            f for f in self._client.catalog if f.declared.purpose is Purpose.ENLARGE
+        ]
+        uses = [] if medium is None else uses_of(enlarging, medium)
+        if not uses:
             raise InputError("job_id", got=job.id, accepted="a clip or a picture")
-        [use] = uses_of([function], medium)
-        return function.path, {use.spec.name: job}
+        return uses[0].function.path, {uses[0].spec.name: job}
 
     def _uses(self, job: AsyncJob) -> list[Use]:
-        medium = medium_of(job.state)
-        if medium is None or self._open_form is None:
+        if self._open_form is None:
             return []
-        return uses_of(self._client.catalog, medium)
+        return uses_of_job(self._client.catalog, job.state)
 
     def _used(self, job: AsyncJob, path: str) -> Done:
         use = next(use for use in self._uses(job) if use.function.path == path)
@@ -157,15 +227,6 @@ class ResultActions:
         assert self._open_form is not None  # else there are no uses
         form = self._open_form(path, f"use {job.id}", values)
         words = "This result is now an input of the form below. Nothing has been sent."
+        if use.text is not None:
+            words = FINALIZE
         return Done(words, form=form)
-
-
-def _taking(job: AsyncJob) -> Offer | None:
-    state = job.state
-    if state.record.status is not JobStatus.COMPLETED or not state.body:
-        return None
-    estimate = state.estimate
-    is_priced = estimate is not None and estimate.low is not None
-    price = f" \N{MIDDLE DOT} {estimate.text}" if estimate and is_priced else ""
-    words = "Send the same request for another take; you pay when it completes"
-    return Offer(ANOTHER_TAKE, f"Another take{price}", words, is_paid=True)

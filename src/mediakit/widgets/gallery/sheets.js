@@ -45,9 +45,10 @@ const makeLarge = (wall, cell, poster, label, trouble, plays) => {
   // The poster is small: the first frame is shown at its full size as soon as it is there.
   medium.addEventListener("loadeddata", () => medium.removeAttribute("poster"));
   playCopy(wall, cell, medium, {
-    waits: () => write(trouble, COPYING),
-    plays: () => {
-      write(trouble, "");
+    poster: poster ?? "",
+    waits: (reason) => write(trouble, reason),
+    plays: (reason) => {
+      write(trouble, reason);
       plays();
     },
     fails: async (problem) => {
@@ -114,7 +115,7 @@ class Compare extends Sheet {
       lines.push(make("div"));
       writeMarked(lines.at(-1), cell.prompt);
     }
-    const asides = [cell.tags?.map((tag) => `#${tag}`).join(" "), cell.note, cell.job];
+    const asides = [cell.tags?.map((tag) => `#${tag}`).join(" "), cell.note, cell.scores, cell.job];
     for (const text of asides.filter(Boolean)) lines.push(make("div", "mk-quiet mk-small-print", text));
     caption.replaceChildren(...lines);
     figure.setAttribute("aria-label", [cell.name, ...judged(cell)].join(", "));

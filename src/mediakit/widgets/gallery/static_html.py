@@ -1,4 +1,4 @@
-"""A wall as static HTML for a saved notebook; pure."""
+"""A wall as static HTML for a saved notebook."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from base64 import b64decode
 from binascii import Error as NoBase64
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from io import BytesIO
 from itertools import groupby
@@ -25,9 +26,9 @@ from mediakit.widgets.gallery.cells import (
 )
 from mediakit.widgets.gallery.page import Wall
 from mediakit.widgets.gallery.text_differences import Marked
-from mediakit.widgets.job.card import BAD, LINE, QUIET
+from mediakit.widgets.job.card import BAD, LINE, QUIET, as_of_html
 from mediakit.widgets.job.player import WHAT, browser_url
-from mediakit.widgets.job.text import shortened
+from mediakit.widgets.job.text import as_of_text, shortened
 from mediakit.widgets.toolkit.styles import data_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
@@ -48,10 +49,16 @@ CELL = f"vertical-align:top;text-align:left;padding:4px;border:1px solid {LINE}"
 HEAD = f"{CELL};font-weight:normal;max-width:{TILE_PX}px;{QUIET}"
 
 
-def static_html(wall: Wall, summary: WallSummary | None = None) -> Markup:
-    """Write a wall as HTML that stays readable whatever is stripped from it."""
+def static_html(
+    wall: Wall, summary: WallSummary | None = None, as_of: datetime | None = None
+) -> Markup:
+    """Write a wall as HTML that stays readable whatever is stripped from it.
+
+    `as_of` is the time of writing, which a wall whose cells may change shows.
+    """
     saved = _SavedWall(wall)
-    page = _header_html(wall.cells, summary or WallSummary()) + saved.table_html()
+    page = _header_html(wall.cells, summary or WallSummary())
+    page += as_of_html(as_of if _may_change(wall.cells) else None) + saved.table_html()
     if wall.title:
         title = html_text(_brief(wall.title))
         page = Markup("<div><b>{}</b></div>{}").format(title, page)
@@ -60,11 +67,20 @@ def static_html(wall: Wall, summary: WallSummary | None = None) -> Markup:
 
 
 def static_text(
-    cells: Sequence[WallCell], title: str = "", summary: WallSummary | None = None
+    cells: Sequence[WallCell],
+    title: str = "",
+    summary: WallSummary | None = None,
+    as_of: datetime | None = None,
 ) -> str:
     header = header_of(cells, summary or WallSummary())
     figures = (f"{figure} {name}" for figure, name in header.figures)
-    return "\n".join(filter(None, (title, ", ".join(figures), header.progress)))
+    written = as_of_text(as_of) if _may_change(cells) else ""
+    lines = (title, ", ".join(figures), header.progress, written)
+    return "\n".join(filter(None, lines))
+
+
+def _may_change(cells: Sequence[WallCell]) -> bool:
+    return any(cell.status in ("planned", "queued", "running") for cell in cells)
 
 
 def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
@@ -143,6 +159,7 @@ class _SavedWall:
             _quiet_html(self._at.captions[position]),
             _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
             _quiet_html(_brief(cell.note, NOTE_SHOWN)),
+            _quiet_html(_brief(cell.scores, NOTE_SHOWN)),
         ]
         medium = self._media_html(cell, position)
         facts = [html_text(price_text(cell))]
@@ -230,7 +247,7 @@ def _small(poster: str, width_px: int) -> str:
 
     try:
         content = b64decode(poster.partition(";base64,")[2], validate=True)
-        with Image.open(BytesIO(content)) as image:
+        with Image.open(BytesIO(content), formats=("JPEG",)) as image:
             image.draft("RGB", (width_px, width_px))
             picture = image.convert("RGB")
     except (OSError, ValueError, NoBase64, Image.DecompressionBombError):

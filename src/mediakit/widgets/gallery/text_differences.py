@@ -1,4 +1,4 @@
-"""Finds the words in which nearly equal texts differ; pure."""
+"""Finds the words in which nearly equal texts differ."""
 
 from __future__ import annotations
 

@@ -65,6 +65,7 @@ class Tile {
     if (shape !== this.shape) this.drawBox(cell);
     this.shape = shape;
     this.cell = cell;
+    this.root.classList.toggle("mk-wall-made", Boolean(cell.made));
     const poster = this.wall.posterOf(cell);
     if (this.medium?.tagName === "VIDEO" && poster && this.medium.getAttribute("poster") !== poster)
       this.medium.poster = poster;
@@ -91,11 +92,12 @@ class Tile {
     medium.tabIndex = -1;
     if (cell.medium !== "audio") medium.setAttribute("aria-hidden", "true");
     this.copy = playCopy(this.wall, cell, medium, {
-      waits: () => this.wall.complain(COPYING),
-      plays: () => {
-        this.wall.complain("");
-        medium.play().catch(() => {});
+      waits: (reason) => this.wall.complain(reason),
+      plays: (reason) => {
+        this.wall.complain(reason);
+        if (isPlayer(medium)) medium.play().catch(() => {});
       },
+      poster: this.wall.posterOf(cell),
       fails: (problem) => this.fail(problem),
       waitsForPlay: true,
     });
@@ -127,13 +129,13 @@ class Tile {
     const word = isShown(cell) ? NO_RESULT : wall.wordOf(cell);
     this.retry ??= this.button("Retry", "", () => wall.retry(this.index), "mk-link mk-paid");
     const parts = [];
-    if (cell.status !== "failed" || !cell.problem) parts.push(make("span", "", word));
+    const saysAll = ["completed", "failed"].includes(cell.status) || cell.problem?.startsWith(word);
+    if (!cell.problem || !saysAll) parts.push(make("span", "", word));
     if (cell.problem) parts.push(make("span", "mk-wall-problem", cell.problem));
     const key = parts.map((part) => part.textContent).join("\n");
-    if (wall.can.retry && ["failed", "unsent"].includes(cell.status)) parts.push(this.retry);
+    if (wall.can.retry && cell.retry) parts.push(this.retry);
     this.retry.disabled = wall.isWaiting("retry", this.index);
-    const price = cell.retry_price ? ` · ${cell.retry_price}` : "";
-    write(this.retry, this.retry.disabled ? "Sending again …" : `Retry (R)${price}`);
+    write(this.retry, this.retry.disabled ? "Sending again …" : (cell.retry ?? ""));
     if (key === this.stateKey && this.state.childElementCount === parts.length) return;
     this.stateKey = key;
     this.state.replaceChildren(...parts);
@@ -151,11 +153,13 @@ class Tile {
     words.push(cell.problem ?? "", ...judged(cell), cell.price ?? "");
     if (cell.tags) words.push(`tags ${cell.tags.join(", ")}`);
     if (cell.note) words.push(`note: ${cell.note}`);
+    if (cell.scores) words.push(`scores: ${cell.scores}`);
     set(this.root, "aria-label", words.filter(Boolean).join(", "));
     const tags = (cell.tags ?? []).map((tag) => make("span", "mk-tag mk-cut", tag));
     const note = cell.note ? [make("span", "mk-wall-note mk-cut", cell.note)] : [];
-    this.said.replaceChildren(...tags, ...note);
-    this.said.title = this.said.textContent;
+    const scores = cell.scores ? [make("span", "mk-quiet mk-cut", cell.scores)] : [];
+    this.said.replaceChildren(...tags, ...note, ...scores);
+    this.said.title = [...this.said.children].map((each) => each.textContent).join(" ");
   }
 
   drawCaption() {
@@ -214,7 +218,7 @@ class Tile {
     this.menu = menu;
     wall.root.append(menu);
     const { left, bottom } = this.box.getBoundingClientRect();
-    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - 260))}px`;
+    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - 300))}px`;
     menu.style.top = `${Math.max(4, Math.min(bottom - 20, window.innerHeight - 240))}px`;
     menu.showPopover();
     menu.focus();
@@ -258,7 +262,7 @@ class Tile {
     this.editor?.remove();
     const form = make("label", "mk-frame mk-column mk-wall-editor");
     const box = make("input");
-    box.value = value;
+    Object.assign(box, { value, dir: "auto" });
     form.append(make("span", "mk-quiet mk-small-print", label), box);
     let isOpen = true;
     const close = (saves) => {
@@ -271,6 +275,7 @@ class Tile {
     box.addEventListener("keydown", (event) => {
       if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
       event.preventDefault();
+      event.stopPropagation(); // Ctrl+Enter would run the cell, which may send what is unsent
       close(event.key === "Enter");
       this.root.focus();
     });

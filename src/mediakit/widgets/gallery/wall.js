@@ -2,7 +2,7 @@
 
 const NARROW_PX = 620;
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
-const LONG = ["copy", "act", "export", "retry"]; // what may take its time
+const LONG = ["copy", "act", "export", "recipe", "rest", "retry"]; // what may take its time
 
 const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
 
@@ -39,6 +39,7 @@ class Wall {
 
   close() {
     this.sheet?.dialog.close();
+    this.head.close();
     for (const [name, act] of Object.entries(this.heard)) this.model.off(name, act);
     this.sizes.disconnect();
     this.views.disconnect();
@@ -109,9 +110,15 @@ class Wall {
   async ask(message) {
     if (this.isWaiting(message.do)) return;
     this.complain("");
-    const { error, said } = await this.request(message);
+    const { error, said, tone, path, home } = await this.request(message);
     if (error) this.complain(error);
-    else if (said) this.head.tell(said);
+    else if (said) this.head.tell(said, tone, path && serverUrl(path, home));
+  }
+
+  // At the price and the budget that stand on the button.
+  sendRest() {
+    const { rest: text } = this.data;
+    if (text) this.ask({ do: "rest", text });
   }
 
   // Resolves when the kernel shows the page that is asked for.
@@ -187,7 +194,9 @@ class Wall {
 
   tick() {
     for (const tile of this.tiles.values()) if (tile.cell.status === "running") tile.drawState();
-    if (this.gone && this.trouble.textContent !== GONE) this.complain(GONE);
+    if (!this.gone) return;
+    stopPaying(this.root);
+    if (this.trouble.textContent !== GONE) this.complain(GONE);
   }
 
   say(text) {
@@ -199,16 +208,16 @@ class Wall {
   }
 
   // Resolves with the address of a copy that plays here, or with why there is none.
-  copyOf({ job, url }) {
-    if (!this.copies.has(job)) this.copies.set(job, this.askForCopy(job, url));
-    return this.copies.get(job);
+  copyOf(cell) {
+    if (!this.copies.has(cell.job)) this.copies.set(cell.job, this.askForCopy(cell));
+    return this.copies.get(cell.job);
   }
 
-  async askForCopy(job, url) {
+  async askForCopy({ job, url, medium }) {
     if (!job || !this.can.copy) return { problem: UNPLAYABLE };
     const { error, buffers } = await this.request({ do: "copy", job });
     if (error) return { problem: (await isGone(url)) ? DELETED : error };
-    return { url: URL.createObjectURL(new Blob([buffers[0]], { type: "video/mp4" })) };
+    return { url: URL.createObjectURL(new Blob(buffers, { type: medium === "video" ? "video/mp4" : "" })) };
   }
 
   // Filters and pages.
@@ -434,7 +443,7 @@ class Wall {
       s: () => this.toggleSelected(tile.index),
       c: () => this.compareChosen(),
       b: () => this.blind(),
-      r: () => this.retry(tile.index),
+      r: () => tile.retry?.focus(), // no key pays but Enter or Space on a button
       t: () => this.editTags(tile),
       n: () => this.editNote(tile),
       "/": () => this.filters.open(),
@@ -490,6 +499,10 @@ class Wall {
   }
 
   async judge(cell, changes) {
+    if (cell.status === "failed" && (changes.rating || changes.keep)) {
+      this.complain(NOTHING_TO_JUDGE);
+      return;
+    }
     this.complain("");
     const answer = this.request({ do: "judge", job: cell.job, changes });
     this.drawAgain();
@@ -520,29 +533,29 @@ class Wall {
   // What tiles do.
 
   async retry(index) {
-    const { status } = this.cellAt(index);
-    if (!this.can.retry || this.isWaiting("retry", index) || !["failed", "unsent"].includes(status)) return;
-    const answer = this.request({ do: "retry", cell: index });
+    const { retry: text } = this.cellAt(index);
+    if (!this.can.retry || this.isWaiting("retry", index) || !text) return;
+    const answer = this.request({ do: "retry", cell: index, text });
     this.draw();
     const { error, said } = await answer;
     if (error) this.complain(error);
     else if (said) this.head.tell(said);
   }
 
-  act({ job, url }, offer) {
-    if (offer.name === "download") this.download(job, url, offer);
-    else this.ask({ do: "act", job, offer });
+  act(cell, offer) {
+    if (offer.name === "download") this.download(cell, offer);
+    else this.ask({ do: "act", job: cell.job, offer });
   }
 
   // The browser saves it; where the storage does not let a page read it, the kernel does.
-  async download(job, url, offer) {
+  async download(cell, offer) {
     try {
-      const response = await fetch(url, { credentials: "omit" });
-      if (!response.ok) throw new Error(String(response.status));
-      handOver(await response.blob(), offer.file);
+      const blob = await fetchFile(cell.url, cell);
+      const recipe = this.request({ do: "recipe", job: cell.job });
+      handOver(await withRecipe(blob, recipe), offer.file);
       this.head.tell(`${offer.file} is in your browser's downloads.`);
     } catch {
-      this.ask({ do: "act", job, offer });
+      this.ask({ do: "act", job: cell.job, offer });
     }
   }
 
@@ -587,4 +600,4 @@ function render({ model, el }) {
   return () => wall.close();
 }
 
-export default { render };
+export default { initialize: ({ model }) => keepCopies(model), render };

@@ -50,5 +50,5 @@ def _size(info: MediaInfo | None, jpeg: bytes) -> tuple[int, int]:
 
     if info is not None and info.width and info.height:
         return info.width, info.height
-    with Image.open(BytesIO(jpeg)) as image:
+    with Image.open(BytesIO(jpeg), formats=("JPEG",)) as image:
         return image.size

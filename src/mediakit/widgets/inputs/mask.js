@@ -8,13 +8,13 @@ const TOOLS = [
   ["brush", "Brush", "Paint with a round brush"],
   ["erase", "Eraser", "Erase with a round brush"],
 ];
-const WAYS = {
+const DIRECTIONS = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
 };
-const LEAST_PX = 4;
+const MIN_SIZE_PX = 4;
 const GROW = 1.25;
 const STEPS_ACROSS = 50;
 const HALF = 127;
@@ -52,7 +52,7 @@ class Painter {
     this.box = { w: this.width / 4, h: this.height / 4 };
     this.brush = Math.round(Math.min(this.width, this.height) / 10);
     this.at = { x: this.width / 2, y: this.height / 2 };
-    this.now = null; // the stroke that is being drawn
+    this.currentStroke = null;
     this.showsCursor = false;
     this.build();
     this.load(frame, base);
@@ -63,11 +63,12 @@ class Painter {
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", `A frame of the video. ${MASK_KEYS}`);
-    this.says = makeRole("mk-quiet mk-mask-says", "status");
+    this.status = makeRole("mk-quiet mk-mask-says", "status");
     const finish = () => this.finish();
     this.use = this.button("Use this mask", "Make this the mask", finish, "mk-mask-done");
     const help = make("div", "mk-quiet", MASK_KEYS);
-    const parts = [this.buildBar(), this.canvas, help, makeBox("mk-row", this.use, this.says)];
+    const row = makeBox("mk-row", this.use, this.status);
+    const parts = [this.buildBar(), this.canvas, help, row];
     this.root = makeRole("mk-column mk-mask", "group", ...parts);
     this.root.setAttribute("aria-label", "Paint the mask");
     this.listen();
@@ -97,18 +98,18 @@ class Painter {
   }
 
   listen() {
-    const hear = (name, act) => this.canvas.addEventListener(name, act);
-    hear("pointerdown", (event) => this.press(event));
-    hear("pointermove", (event) => this.move(event));
-    hear("pointerup", () => this.release());
-    hear("pointercancel", () => this.cancel());
-    hear("keydown", (event) => this.key(event));
+    const on = (name, act) => this.canvas.addEventListener(name, act);
+    on("pointerdown", (event) => this.press(event));
+    on("pointermove", (event) => this.move(event));
+    on("pointerup", () => this.release());
+    on("pointercancel", () => this.cancel());
+    on("keydown", (event) => this.key(event));
     // On a button, the browser would undo what was typed elsewhere.
     this.root.addEventListener("keydown", (event) => {
       if (this.isUndo(event)) this.key(event);
     });
-    hear("blur", () => this.point(false));
-    hear("focus", () => this.point(this.canvas.matches(":focus-visible")));
+    on("blur", () => this.point(false));
+    on("focus", () => this.point(this.canvas.matches(":focus-visible")));
   }
 
   async load(frameBytes, baseBytes) {
@@ -119,7 +120,7 @@ class Painter {
     const { width, height } = frame;
     Object.assign(this.canvas, { width, height });
     this.scale = width / this.width;
-    this.before = base && asAlpha(base, this.width, this.height);
+    this.earlierMask = base && asAlpha(base, this.width, this.height);
     this.mask = canvasOf(width, height);
     this.frame = frame;
     this.redo();
@@ -142,7 +143,7 @@ class Painter {
     const { width, height } = canvas;
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.clearRect(0, 0, width, height);
-    if (this.before) context.drawImage(this.before, 0, 0, width, height);
+    if (this.earlierMask) context.drawImage(this.earlierMask, 0, 0, width, height);
     for (const stroke of this.strokes) this.apply(context, stroke, width / this.width);
     return context;
   }
@@ -153,16 +154,16 @@ class Painter {
     const isLast = !this.strokes.length && document.activeElement === this.undo;
     this.undo.disabled = !this.strokes.length;
     if (isLast) this.canvas.focus();
-    const share = this.share(context);
+    const share = this.paintedShare(context);
     this.use.disabled = !share;
     const percent = share < 0.01 ? "Less than 1" : Math.round(share * 100);
-    this.says.textContent = share
+    this.status.textContent = share
       ? `${percent}% of the frame is painted.`
       : "Nothing is painted yet.";
     this.draw();
   }
 
-  share(context) {
+  paintedShare(context) {
     const { width, height } = this.mask;
     const { data } = context.getImageData(0, 0, width, height);
     let painted = 0;
@@ -201,16 +202,16 @@ class Painter {
   draw() {
     if (!this.frame) return;
     const { width, height } = this.canvas;
-    const shown = canvasOf(width, height);
-    const tint = shown.getContext("2d");
+    const overlay = canvasOf(width, height);
+    const tint = overlay.getContext("2d");
     tint.drawImage(this.mask, 0, 0);
-    if (this.now) this.apply(tint, this.now, this.scale);
+    if (this.currentStroke) this.apply(tint, this.currentStroke, this.scale);
     tint.globalCompositeOperation = "source-in";
     tint.fillStyle = TINT;
     tint.fillRect(0, 0, width, height);
     const context = this.canvas.getContext("2d");
     context.drawImage(this.frame, 0, 0);
-    context.drawImage(shown, 0, 0);
+    context.drawImage(overlay, 0, 0);
     if (this.showsCursor) this.drawCursor(context);
   }
 
@@ -222,7 +223,7 @@ class Painter {
       context.lineWidth = (at ? 2 : 4) / this.scale;
       context.beginPath();
       if (this.tool === "rectangle") {
-        const { x, y, w, h } = this.placed();
+        const { x, y, w, h } = this.cursorBox();
         context.rect(x, y, w, h);
       } else context.arc(this.at.x, this.at.y, this.brush / 2, 0, 2 * Math.PI);
       context.stroke();
@@ -241,16 +242,16 @@ class Painter {
 
   resize(by) {
     if (this.tool === "rectangle") {
-      this.box.w = clamp(this.box.w * by, LEAST_PX, this.width);
-      this.box.h = clamp(this.box.h * by, LEAST_PX, this.height);
+      this.box.w = clamp(this.box.w * by, MIN_SIZE_PX, this.width);
+      this.box.h = clamp(this.box.h * by, MIN_SIZE_PX, this.height);
     } else {
       const most = Math.max(this.width, this.height);
-      this.brush = clamp(Math.round(this.brush * by), LEAST_PX, most);
+      this.brush = clamp(Math.round(this.brush * by), MIN_SIZE_PX, most);
     }
-    this.tell();
+    this.announce();
   }
 
-  placed() {
+  cursorBox() {
     const w = Math.round(this.box.w);
     const h = Math.round(this.box.h);
     const x = Math.round(clamp(this.at.x - w / 2, 0, this.width - w));
@@ -258,11 +259,11 @@ class Painter {
     return { x, y, w, h };
   }
 
-  tell() {
-    const { x, y, w, h } = this.placed();
+  announce() {
+    const { x, y, w, h } = this.cursorBox();
     const where = `${Math.round(this.at.x)}, ${Math.round(this.at.y)}`;
     const name = this.tool === "brush" ? "Brush" : "Eraser";
-    this.says.textContent =
+    this.status.textContent =
       this.tool === "rectangle"
         ? `Rectangle of ${w} by ${h} pixels at ${x}, ${y}.`
         : `${name} of ${this.brush} pixels at ${where}.`;
@@ -271,7 +272,7 @@ class Painter {
 
   point(shows) {
     this.showsCursor = shows;
-    if (shows) this.tell();
+    if (shows) this.announce();
     else this.draw();
   }
 
@@ -291,23 +292,23 @@ class Painter {
     const { x, y } = this.at;
     this.showsCursor = false;
     const points = this.tool === "rectangle" ? [x, y, x, y] : [x, y];
-    this.now = { tool: this.tool, points };
-    if (this.tool !== "rectangle") this.now.size = this.brush;
+    this.currentStroke = { tool: this.tool, points };
+    if (this.tool !== "rectangle") this.currentStroke.size = this.brush;
     this.draw();
   }
 
   move(event) {
-    if (!this.now) return;
+    if (!this.currentStroke) return;
     this.at = this.place(event);
     const { x, y } = this.at;
-    if (this.tool === "rectangle") this.now.points.splice(2, 2, x, y);
-    else this.now.points.push(x, y);
+    if (this.tool === "rectangle") this.currentStroke.points.splice(2, 2, x, y);
+    else this.currentStroke.points.push(x, y);
     this.draw();
   }
 
   release() {
-    const stroke = this.now;
-    this.now = null;
+    const stroke = this.currentStroke;
+    this.currentStroke = null;
     if (!stroke) return;
     stroke.points = stroke.points.map(Math.round);
     const [x, y, right, bottom] = stroke.points;
@@ -317,7 +318,7 @@ class Painter {
   }
 
   cancel() {
-    this.now = null;
+    this.currentStroke = null;
     this.draw();
   }
 
@@ -341,27 +342,27 @@ class Painter {
     if (key === "Enter") return () => this.stamp();
     if (key === "+" || key === "=") return () => this.resize(GROW);
     if (key === "-" || key === "_") return () => this.resize(1 / GROW);
-    if (!(key in WAYS)) return null;
+    if (!(key in DIRECTIONS)) return null;
     const step = shiftKey ? 1 : Math.max(1, Math.round(this.width / STEPS_ACROSS));
-    const [dx, dy] = WAYS[key].map((way) => way * step);
-    return altKey ? () => this.reshape(dx, dy) : () => this.go(dx, dy);
+    const [dx, dy] = DIRECTIONS[key].map((way) => way * step);
+    return altKey ? () => this.reshape(dx, dy) : () => this.moveCursor(dx, dy);
   }
 
-  go(dx, dy) {
+  moveCursor(dx, dy) {
     const { w, h } = this.tool === "rectangle" ? this.box : { w: 0, h: 0 };
     this.at.x = clamp(this.at.x + dx, w / 2, this.width - w / 2);
     this.at.y = clamp(this.at.y + dy, h / 2, this.height - h / 2);
-    this.tell();
+    this.announce();
   }
 
   reshape(dx, dy) {
-    this.box.w = clamp(this.box.w + dx, LEAST_PX, this.width);
-    this.box.h = clamp(this.box.h + dy, LEAST_PX, this.height);
-    this.tell();
+    this.box.w = clamp(this.box.w + dx, MIN_SIZE_PX, this.width);
+    this.box.h = clamp(this.box.h + dy, MIN_SIZE_PX, this.height);
+    this.announce();
   }
 
   stamp() {
-    const { x, y, w, h } = this.placed();
+    const { x, y, w, h } = this.cursorBox();
     const { tool } = this;
     const at = [Math.round(this.at.x), Math.round(this.at.y)];
     if (tool === "rectangle") this.add({ tool, points: [x, y, x + w, y + h] });

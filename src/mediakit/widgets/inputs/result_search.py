@@ -17,6 +17,7 @@ from mediakit.history import Entry
 from mediakit.history.titles import title_of
 from mediakit.media import THUMBNAIL_MAX_PX, is_url
 from mediakit.media_limits import MediaInfo, MediaName
+from mediakit.web_urls import is_http
 from mediakit.widgets.controls.json_values import with_texts
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.job.text import date_text, seconds_text, shortened
@@ -126,7 +127,8 @@ class ResultSearch:
             if not text.startswith(NAMED):
                 return text
             entry = self._client.components.store.find(text.removeprefix(NAMED))
-            return (entry.output_url or "") if entry is not None else ""
+            url = entry.output_url if entry is not None else None
+            return url if url is not None and is_http(url) else ""
 
         return {key: with_texts(value, locate) for key, value in values.items()}
 

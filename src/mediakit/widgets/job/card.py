@@ -1,4 +1,4 @@
-"""Jobs in a saved notebook, as cards and as lines: static HTML and plain text; pure.
+"""Jobs in a saved notebook, as cards and as lines: static HTML and plain text.
 
 It is read without a kernel, in untrusted copies, on code-hosting pages and in
 exports. Each of these strips something: style sheets, classes, single properties, the
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from markupsafe import Markup
 
@@ -29,6 +30,7 @@ from mediakit.widgets.job.player import (
 )
 from mediakit.widgets.job.preview import NO_PREVIEW, Preview
 from mediakit.widgets.job.text import (
+    as_of_text,
     charge_text,
     erased,
     estimate_text,
@@ -111,8 +113,12 @@ def card_html(
     *,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
+    as_of: datetime | None = None,
 ) -> Markup:
-    """Return a job as HTML that stays readable whatever is stripped from it."""
+    """Return a job as HTML that stays readable whatever is stripped from it.
+
+    `as_of` is the time of writing, which a job that may change shows.
+    """
     output = file_of(state)
     media = NO_HTML
     if output is not None:
@@ -130,14 +136,16 @@ def card_html(
     return Markup(
         '<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:12px;'
         'margin:4px 0;max-width:960px;border:1px solid {};border-radius:4px">{}'
-        '<div style="flex:1 1 300px">{}{}{}{}{}</div></div>'
+        '<div style="flex:1 1 300px">{}{}{}{}{}{}{}</div></div>'
     ).format(
         LINE,
         media,
         _prompt_html(state),
         _standing_html(state, preview.info),
+        as_of_html(None if _is_final(state) else as_of),
         _failure_html(state),
-        _reused_html(state),
+        _sentence_html(preview.trouble),
+        _sentence_html(REUSED if state.reused else None),
         _details_html(state),
     )
 
@@ -153,6 +161,18 @@ def _standing_html(state: JobState, info: MediaInfo | None) -> Markup:
         QUIET,
         html_text(" · ".join(line_texts(state, info))),
     )
+
+
+def as_of_html(as_of: datetime | None) -> Markup:
+    """Return when a copy that is not final was written; nothing without a time."""
+    if as_of is None:
+        return NO_HTML
+    line = Markup('<div style="margin:0 0 6px;{}">{}</div>')
+    return line.format(QUIET, as_of_text(as_of))
+
+
+def _is_final(state: JobState) -> bool:
+    return state.is_over or erased(state)
 
 
 def _details_html(state: JobState) -> Markup:
@@ -204,10 +224,10 @@ def _failure_html(state: JobState) -> Markup:
     )
 
 
-def _reused_html(state: JobState) -> Markup:
-    if not state.reused:
+def _sentence_html(sentence: str | None) -> Markup:
+    if sentence is None:
         return NO_HTML
-    return Markup('<div style="margin:0 0 6px">{}</div>').format(REUSED)
+    return Markup('<div style="margin:0 0 6px">{}</div>').format(html_text(sentence))
 
 
 def _fact_html(fact: Fact) -> Markup:
@@ -233,26 +253,34 @@ def _later(state: JobState) -> tuple[str, str]:
     return "Reopen", call
 
 
-def card_text(state: JobState, info: MediaInfo | None = None) -> str:
+def card_text(
+    state: JobState, preview: Preview = NO_PREVIEW, as_of: datetime | None = None
+) -> str:
     """Return a job as plain text, for places without HTML."""
-    return "\n".join(_text_lines(state, info))
+    return "\n".join(_text_lines(state, preview, as_of))
 
 
-def _text_lines(state: JobState, info: MediaInfo | None) -> Iterator[str]:
+def _text_lines(
+    state: JobState, preview: Preview, as_of: datetime | None
+) -> Iterator[str]:
     yield f"{state.function_title}: {status_word(state).lower()}"
+    if as_of is not None and not _is_final(state):
+        yield as_of_text(as_of)
     if state.prompt:
         yield f"Prompt: {state.prompt}"
     elif state.subject != state.function_title:
         yield state.subject
     if take_text(state.entry):
         yield take_text(state.entry).capitalize()
-    of_file = file_texts(info) if has_output(state) else ()
+    of_file = file_texts(preview.info) if has_output(state) else ()
     if of_file:
         yield f"Output: {' · '.join(of_file)}"
     failure = failure_of(state)
     if failure is not None:
         yield f"{failure.happened} {failure.advice}"
         yield failure.said
+    if preview.trouble:
+        yield preview.trouble
     if state.reused:
         yield REUSED
     for fact in facts_of(state):
@@ -265,21 +293,24 @@ def _text_lines(state: JobState, info: MediaInfo | None) -> Iterator[str]:
 # -- jobs that a cell waited for --------------------------------------------------
 
 
-def waited_html(states: Sequence[JobState]) -> Markup:
+def waited_html(states: Sequence[JobState], as_of: datetime | None = None) -> Markup:
     """Return what stays of jobs that a cell waited for; nothing for no jobs."""
+    written = as_of_html(None if all(map(_is_final, states)) else as_of)
     if len(states) <= FEW_WAITS:
-        return _lines_html(states) if states else NO_HTML
+        return _lines_html(states) + written if states else NO_HTML
     fold = Markup(
         '<details><summary style="cursor:pointer;{}">Show the {} jobs</summary>{}'
         "</details>"
     )
-    return _set_html(states) + fold.format(QUIET, len(states), _lines_html(states))
+    lines = fold.format(QUIET, len(states), _lines_html(states))
+    return _set_html(states) + written + lines
 
 
-def waited_text(states: Sequence[JobState]) -> str:
+def waited_text(states: Sequence[JobState], as_of: datetime | None = None) -> str:
     lines = [f"{status_word(state)}: {line_text(state)}" for state in states]
     head = [set_text(states)] if len(states) > FEW_WAITS else []
-    return "\n".join([*head, *lines])
+    written = [] if all(map(_is_final, states)) else [as_of_text(as_of)]
+    return "\n".join([*head, *lines, *filter(None, written)])
 
 
 def line_text(state: JobState) -> str:

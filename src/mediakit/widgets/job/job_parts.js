@@ -5,7 +5,6 @@ const STAGE_PX = 640;
 const DRAWN_PX = 60;
 const SLOW_FACTOR = 1.5;
 const INPUT_GONE = "The input cannot be shown here: it may have expired.";
-const ENDED_EARLY = "The file ended early. Try again.";
 
 const secondsText = (s) => {
   if (s < 60) return `${s} s`;
@@ -161,7 +160,7 @@ function drawCompare(stage, { result, before }, copyUrl) {
     const [width, height] = [last.videoWidth || last.naturalWidth, last.videoHeight || last.naturalHeight];
     if (width && height) box.style.aspectRatio = `${width} / ${height}`;
   });
-  first.addEventListener("error", () => write(trouble, INPUT_GONE));
+  first.addEventListener("error", async () => write(trouble, (await unreachable(before)) || INPUT_GONE));
   move();
   stage.append(figure);
   if (!isVideo) return () => {};
@@ -169,25 +168,6 @@ function drawCompare(stage, { result, before }, copyUrl) {
   figure.append(transport.root);
   transport.load();
   return () => transport.close();
-}
-
-async function fetchFile(url, signal, tell) {
-  tell("…");
-  const response = await fetch(url, { signal, mode: "cors", credentials: "omit", cache: "no-store" });
-  if (!response.ok) throw new Error(`the answer was ${response.status}`);
-  const total = Number(response.headers.get("Content-Length")) || 0;
-  let bytes = 0;
-  const count = (piece, out) => {
-    bytes += piece.byteLength;
-    if (total) tell(`${Math.floor((100 * bytes) / total)}%`);
-    out.enqueue(piece);
-  };
-  // The browser may keep on its disk what it makes a blob of.
-  const counted = response.body.pipeThrough(new TransformStream({ transform: count }));
-  const type = response.headers.get("Content-Type") ?? "";
-  const blob = await new Response(counted, { headers: { "Content-Type": type } }).blob();
-  if (total && bytes !== total) throw new Error(ENDED_EARLY);
-  return blob;
 }
 
 function bringIntoView(card) {

@@ -2,7 +2,7 @@
 // only what has changed. What plays, downloads, is open or is asked for stays.
 
 const JOB_ACTS = {
-  retry: ["Try again", "Send the same request again; failed jobs are not charged"],
+  retry: ["Try again", "Send the same request again"],
   next: ["Another take", "Send the same request for another take; you pay when it completes"],
   vary: ["Edit and rerun", "Put these settings into a form; nothing is sent"],
   use: ["Use as…", "Choose a function that takes this result, and open its form"],
@@ -285,8 +285,9 @@ class JobCard {
       });
     const source = { copyOf: () => this.copyOf() };
     playCopy(source, result, medium, {
-      waits: () => this.sayOriginal(COPYING),
-      plays: () => this.sayOriginal(this.job.result.notice, this.job.result.copy_note),
+      poster: result.poster ?? "",
+      waits: (reason) => this.sayOriginal(reason),
+      plays: (reason) => this.sayCopy(medium, reason),
       fails: (problem) => this.sayOriginal(this.job.result.notice, problem),
     });
   }
@@ -301,7 +302,8 @@ class JobCard {
   async copyOf() {
     const { problem, buffers } = await this.ask("copy");
     if (problem) return { problem };
-    this.copyUrl = URL.createObjectURL(new Blob(buffers, { type: "video/mp4" }));
+    const { medium, type } = this.job.result;
+    this.copyUrl = URL.createObjectURL(new Blob(buffers, { type: medium === "video" ? "video/mp4" : type }));
     this.isCopy = true;
     return { url: this.copyUrl };
   }
@@ -318,14 +320,22 @@ class JobCard {
     const { result } = this.job;
     if (!result || !this.medium) return;
     if (result.size && !this.medium.videoWidth && !this.medium.naturalWidth) this.shape(result.size);
-    if (result.poster && !this.medium.poster) this.medium.poster = result.poster;
+    if (result.poster && this.medium.tagName === "VIDEO" && !this.medium.poster) this.medium.poster = result.poster;
+  }
+
+  sayCopy(medium, reason) {
+    const { notice, copy_note: note } = this.job.result;
+    const picture = medium.closest("a");
+    if (picture) picture.href = medium.src;
+    this.isFar = Boolean(reason);
+    this.sayOriginal(reason || notice, medium.tagName === "VIDEO" ? note : "");
   }
 
   sayOriginal(...sentences) {
     const { result } = this.job;
     const rows = sentences.filter(Boolean).map((text) => make("div", "mk-quiet", text));
     const words = `Open the ${sentences.length > 1 ? "original " : ""}${result.what} in a new tab`;
-    const link = makeLink(result.url, words);
+    const link = makeLink(result.url, this.isFar ? `${words} (your browser cannot reach it)` : words);
     this.beside.replaceChildren(...rows, link);
   }
 
@@ -341,7 +351,8 @@ class JobCard {
       if (buttons.includes(focused)) focused.focus();
     }
     for (const act of job.acts) this.button(act).disabled = job.busy.includes(act);
-    if (job.acts.includes("next")) write(this.button("next"), job.next);
+    for (const [act, text] of Object.entries(job.prices))
+      if (job.acts.includes(act)) write(this.button(act), text);
     if (job.acts.includes("compare"))
       write(this.button("compare"), this.compares ? "Show the result" : JOB_ACTS.compare[0]);
     if (!job.acts.includes("use")) this.menu.replaceChildren();
@@ -350,7 +361,7 @@ class JobCard {
   button(act) {
     if (!this.buttons.has(act)) {
       const [text, title] = JOB_ACTS[act];
-      const paid = ["retry", "next"].includes(act) ? "mk-paid" : "";
+      const paid = act in this.job.prices ? "mk-paid" : "";
       this.buttons.set(act, makeButton(text, title, () => this.press(act), paid));
     }
     return this.buttons.get(act);
@@ -358,7 +369,8 @@ class JobCard {
 
   press(act) {
     const press = {
-      next: () => this.act("next", { text: this.job.next }),
+      next: () => this.buy("next"),
+      retry: () => this.buy("retry"),
       use: () => this.turnMenu(),
       compare: () => this.turnCompare(),
       download: () => this.turnDownload(),
@@ -368,6 +380,11 @@ class JobCard {
     }[act];
     if (press) press();
     else this.act(act);
+  }
+
+  // At the price that stands on the button.
+  buy(act) {
+    this.act(act, { text: this.job.prices[act] });
   }
 
   async save(overwrite) {
@@ -388,7 +405,9 @@ class JobCard {
     }
     const { medium } = job.result;
     const row = make("div", "mk-row");
-    const uses = this.model.get("job_uses")[medium] ?? [];
+    const taken = new Set(job.finals.map(([path]) => path));
+    const others = (this.model.get("job_uses")[medium] ?? []).filter(([path]) => !taken.has(path));
+    const uses = [...job.finals, ...others];
     for (const [path, title, words] of uses) {
       const choose = () => {
         this.menu.replaceChildren();
@@ -436,19 +455,21 @@ class JobCard {
       return;
     }
     const button = this.button("download");
-    const { url, type, name } = this.job.result;
+    const { result } = this.job;
+    const { type, name } = result;
     this.download = new AbortController();
     const { signal } = this.download;
     try {
-      const blob = await fetchFile(url, signal, (text) => write(button, `Cancel · ${text}`)).catch(async (error) => {
+      const blob = await fetchFile(result.url, result, signal, (text) => write(button, `Cancel · ${text}`)).catch(async (error) => {
         if (signal.aborted) throw error;
         write(button, "Cancel · …");
         const { problem, buffers } = await this.ask("file");
         if (problem) throw new Error(problem);
         return new Blob(buffers, { type });
       });
+      const whole = await withRecipe(blob, this.ask("recipe").catch(() => null));
       if (!signal.aborted) {
-        handOver(blob, name);
+        handOver(whole, name);
         this.say(`Your browser saved ${name}.`);
       }
     } catch (error) {

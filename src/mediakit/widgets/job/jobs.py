@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-import anywidget
 from traitlets import Any as AnyTrait
 from traitlets import Dict, Int, List, Unicode
 
@@ -16,7 +15,7 @@ from mediakit.widgets.job.payload import JobHost, Payload
 from mediakit.widgets.job.uses import uses_of
 from mediakit.widgets.job.view import Answer
 from mediakit.widgets.toolkit.browser_script import script_of
-from mediakit.widgets.toolkit.cell_outputs import bundle_of, publish
+from mediakit.widgets.toolkit.saved_copies import CardsWidget
 from mediakit.widgets.toolkit.styles import sheets
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
@@ -43,7 +42,7 @@ class ShownJob(Protocol):
     def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None: ...
 
 
-class JobsWidget(anywidget.AnyWidget):
+class JobsWidget(CardsWidget):
     """Jobs on a page, newest first; adding one draws nothing else again."""
 
     # `jobs` is what a page finds when it is loaded. An open page is sent the jobs that
@@ -52,6 +51,7 @@ class JobsWidget(anywidget.AnyWidget):
     # `drawJobs(model, element)`.
     _esm = f"{DRAWS_JOBS}\n{(HERE / 'jobs_widget.js').read_text('utf-8')}"
     _css = sheets(HERE / "jobs.css")
+    shows = "jobs"
     # A layout would be a connection of its own; the style sheet does without.
     layout: Any = AnyTrait(None, allow_none=True)
     jobs: Any = List().tag(sync=True)
@@ -79,9 +79,6 @@ class JobsWidget(anywidget.AnyWidget):
         with self._jobs_lock:
             self._views = tuple(views)
             self._draw_jobs()
-
-    def publish(self) -> None:
-        publish(bundle_of(self))
 
     def close(self) -> None:
         with self._jobs_lock:

@@ -1,5 +1,6 @@
 function initialize({ model }) {
-  return hearJobs(model);
+  const ends = [hearJobs(model), keepCopies(model)];
+  return () => ends.forEach((end) => end());
 }
 
 function render({ model, el }) {

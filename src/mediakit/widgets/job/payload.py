@@ -1,4 +1,4 @@
-"""A job as the page draws it: plain data, and what can be done with it; pure."""
+"""A job as the page draws it: plain data, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from mediakit.api_models import ErrorCode, JobStatus
-from mediakit.catalog import Function
+from mediakit.catalog import Function, declared_as
 from mediakit.client import AsyncJob, JobState
+from mediakit.estimates import Estimate
 from mediakit.history.titles import take_text
+from mediakit.web_urls import is_on_this_machine, parts_of, web_url
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (
     LINE_CHARACTERS,
@@ -23,12 +24,10 @@ from mediakit.widgets.job.card import (
     set_text,
 )
 from mediakit.widgets.job.player import (
-    LOOPBACK,
     NO_ENVIRONMENT,
     WHAT,
     browser_url,
     playback_notice,
-    web_url,
 )
 from mediakit.widgets.job.preview import CLIP_NOTE, NO_PREVIEW, Preview
 from mediakit.widgets.job.text import (
@@ -41,7 +40,7 @@ from mediakit.widgets.job.text import (
     shortened,
     status_word,
 )
-from mediakit.widgets.job.uses import Uses, medium_of
+from mediakit.widgets.job.uses import Uses, medium_of, uses_of_job
 from mediakit.widgets.toolkit.styles import data_url
 
 Payload = dict[str, Any]
@@ -54,14 +53,9 @@ TONES = {
 }
 SHAPE = re.compile(r"([1-9]\d?):([1-9]\d?)")
 USUAL_SHAPE = {"video": (16, 9), "image": (1, 1)}
-INPUTS = {
-    "image-upscale": "image_url",
-    "video-upscale": "video_url",
-    "region-replace": "video",
-}
-"""The field of the input that a result has the shape of, by kind of function."""
 VOILA = "VOILA_REQUEST_URL"
-PAID = ("retry", "next")
+PAID = {"retry": "Try again", "next": "Another take"}
+"""The paid actions, each with the label of its button."""
 # The same request would fail the same way.
 FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
@@ -91,6 +85,7 @@ class Shown:
     busy: frozenset[str] = frozenset()  # what is being done at the moment
     # opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
+    price: Estimate | None = None  # of the same request, sent now; None is not read
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
@@ -133,17 +128,21 @@ def offered(
     return tuple(name for name, possible in can.items() if possible)
 
 
-def next_text(state: JobState) -> str:
-    """Return the label of another take, with its estimate if known."""
-    estimate = state.estimate
-    if estimate is None or estimate.low is None:
-        return "Another take"
-    return f"Another take · {estimate.short_text}"
+def price_now(state: JobState, shown: Shown) -> Estimate | None:
+    """Return the price of the same request; the old one until it is read again."""
+    return shown.price or state.estimate
+
+
+def paid_text(name: str, price: Estimate | None) -> str:
+    """Return the label of the paid action, with its price if known."""
+    if price is None or price.low is None:
+        return PAID[name]
+    return f"{PAID[name]} · {price.short_text}"
 
 
 def before_of(state: JobState) -> str | None:
     """Return the address of the input that a result can be compared with."""
-    before = state.body.get(INPUTS.get(state.kind, ""))
+    before = state.body.get(declared_as(state.kind).compared_with)
     file = file_of(state)
     after = None if file is None else web_url(file.url)
     comparable = state.media_type in ("video", "image")
@@ -152,10 +151,10 @@ def before_of(state: JobState) -> str | None:
     if web_url(before) is None:
         return None
     # A sandbox moves to another port when it starts.
-    then, now = urlsplit(before), urlsplit(after)
-    if then.hostname not in LOOPBACK or now.hostname not in LOOPBACK:
+    if not (is_on_this_machine(before) and is_on_this_machine(after)):
         return before
-    return then._replace(scheme=now.scheme, netloc=now.netloc).geturl()
+    now = parts_of(after)
+    return parts_of(before)._replace(scheme=now.scheme, netloc=now.netloc).geturl()
 
 
 # -- what is drawn ----------------------------------------------------------------
@@ -187,14 +186,23 @@ def job_payload(
         "erased": _erased_text(state),
         "facts": list(map(list, facts)),
         "acts": list(offered(state, host, environment)),
-        "next": next_text(state),
+        "prices": {name: paid_text(name, price_now(state, shown)) for name in PAID},
         "knows": knows_request(state),
+        "finals": _finals(state, host),
         "busy": sorted(shown.busy),
         "note": shown.note,
         "alert": shown.is_alert,
         "forms": [list(form) for form in shown.forms],
         "arrives": shown.arrives,
     }
+
+
+def _finals(state: JobState, host: JobHost) -> list[list[str]]:
+    """Return the functions that render a draft in full, as the menu draws them."""
+    if host.uses is None or not state.body.get("draft"):
+        return []
+    uses = uses_of_job(host.uses.catalog, state)
+    return [[u.function.path, u.title, u.tooltip] for u in uses if u.text is not None]
 
 
 def line_payload(state: JobState) -> Payload:
@@ -254,7 +262,8 @@ def _result(
     medium, info = state.media_type, preview.info
     if medium not in WHAT:
         medium = (file.content_type or "").split("/", 1)[0]
-    poster = preview.poster if preview.needs_copy else None
+    # A picture's stands where the browser cannot reach the picture itself.
+    poster = preview.poster if preview.needs_copy or medium == "image" else None
     return {
         "medium": medium,
         "what": WHAT.get(medium, "result"),
@@ -262,6 +271,7 @@ def _result(
         "type": file.content_type or "",
         "name": state.file_name(file.url),
         "label": shortened(state.title, 120),
+        "bytes": info.size_bytes if info else None,
         "size": [info.width, info.height] if info and info.pixels else None,
         # The first frame is sharper than the poster, where the browser decodes it.
         "poster": data_url(poster) if poster else None,

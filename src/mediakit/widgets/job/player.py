@@ -1,21 +1,19 @@
-"""Players for results, as HTML that works in saved notebooks; pure."""
+"""Players for results, as HTML that works in saved notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
-from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
 from mediakit.media_html import link_html, medium_html
 from mediakit.safe_text import NO_HTML
+from mediakit.web_urls import DEFAULT_PORTS, is_on_this_machine, parts_of, web_url
 from mediakit.widgets.toolkit.styles import data_url
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HUB_PREFIX = "JUPYTERHUB_SERVICE_PREFIX"
-DEFAULT_PORTS = {"http": 80, "https": 443}
 NO_ENVIRONMENT: Mapping[str, str] = {}
 
 MAX_PX = 320
@@ -33,24 +31,12 @@ NOT_EVERYWHERE = {
 }
 
 
-def web_url(url: str) -> str | None:
-    """Return the URL when it is an http(s) address; None for anything else."""
-    if any(character.isspace() or not character.isprintable() for character in url):
-        return None
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in DEFAULT_PORTS and bool(parts.hostname)
-        return url if known and (parts.port is None or parts.port > 0) else None
-    except ValueError:
-        return None
-
-
 def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> str:
     """Return where the person's browser finds a URL that this process reads."""
     prefix = environment.get(HUB_PREFIX)
-    parts = urlsplit(url)
-    if not prefix or parts.hostname not in LOOPBACK:
+    if not prefix or not is_on_this_machine(url):
         return url
+    parts = parts_of(url)
     port = parts.port or DEFAULT_PORTS[parts.scheme]
     query = f"?{parts.query}" if parts.query else ""
     return f"{prefix.rstrip('/')}/proxy/{port}{parts.path or '/'}{query}"
@@ -188,7 +174,7 @@ def _box(still: Still | None) -> Markup:
 def _size_of(jpeg: bytes) -> tuple[int, int]:
     from PIL import Image
 
-    with Image.open(BytesIO(jpeg)) as image:
+    with Image.open(BytesIO(jpeg), formats=("JPEG",)) as image:
         return image.size
 
 

@@ -15,14 +15,18 @@ from anyio import CapacityLimiter, to_thread
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NO_ROOM
 from mediakit.client.posters import POSTER
-from mediakit.decoding import decoder_errors, opened, picture_track
+from mediakit.decoding import (
+    decoder_errors,
+    has_moving_pictures,
+    opened,
+    picture_track,
+)
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
 from mediakit.media.probing import probe_file
-from mediakit.media.remote import PROBE_BYTES
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.widgets.job.player import Embedded, playback_notice
+from mediakit.widgets.job.player import WHAT, Embedded, playback_notice
 from mediakit.widgets.job.text import erased, file_of, has_output
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
@@ -93,9 +97,11 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
 
 
 async def playable_copy(job: AsyncJob) -> bytes:
-    """Return an mp4 that browsers play; it is made once on this machine."""
+    """Return an mp4 that browsers play, made once here; a picture or sound as it is."""
     if erased(job.state):
         raise GoneError("This result was erased.", job_id=job.id)
+    if job.state.media_type in ("image", "audio"):
+        return await job.fetch_output(FETCH_MAX_BYTES)
     kept = await to_thread.run_sync(job.preview_cache.read, job.id, CLIP)
     if kept:
         return kept
@@ -180,10 +186,12 @@ def preview_of(file: BinaryIO, media_type: str) -> Preview:
         codec = picture_codec(file) if media_type == "video" else None
         return Preview(poster=small_poster(file), codec=codec, info=info)
     except (OSError, ValueError) as error:
-        name = type(error.__cause__ or error).__name__
+        what = f" as a {WHAT[media_type]}" if media_type in WHAT else ""
+        is_ours = type(error) is ValueError
+        reason = str(error) if is_ours else f"the file cannot be read here{what}"
         return Preview(
-            trouble="There is no preview of the result: the file cannot be read here "
-            f"({name}). It may still open in another program.",
+            trouble=f"There is no preview of the result: {reason}. It may still open "
+            "in another program.",
             info=info,
         )
 
@@ -196,7 +204,7 @@ def info_of(file: BinaryIO, media_type: str) -> MediaInfo | None:
     size_bytes = file.seek(0, SEEK_END)
     file.seek(0)
     try:
-        return probe_file(file, medium, size_bytes, probe_bytes=PROBE_BYTES)
+        return probe_file(file, medium, size_bytes, whole=False)
     except (OSError, ValueError):
         return MediaInfo(medium, "", size_bytes)
     finally:
@@ -217,6 +225,6 @@ def small_poster(file: BinaryIO) -> bytes:
 def picture_codec(file: BinaryIO) -> str | None:
     """Return the codec of a video's picture, such as "h264"; None without."""
     with decoder_errors(), opened(file) as container:
-        if not container.streams.video:
+        if not has_moving_pictures(container):
             return None
         return picture_track(container).codec_context.codec.canonical_name

@@ -1,4 +1,4 @@
-"""The state, price, dates and failure of a job as sentences; pure."""
+"""The state, price, dates and failure of a job as sentences."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
 
 KINDS: Mapping[EstimateKind, str] = {
     EstimateKind.EXACT: "exact",
-    EstimateKind.NOMINAL: "estimate, billed by tokens",
+    EstimateKind.NOMINAL: "estimate · billed by tokens used",
     EstimateKind.UPPER_BOUND: "upper bound",
     EstimateKind.UNKNOWN: "you will be charged",
 }
@@ -143,6 +143,13 @@ def file_texts(info: MediaInfo | None) -> list[str]:
 def date_text(instant: datetime) -> str:
     """Return an instant to the minute in UTC, such as "2026-05-01 14:30"."""
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def as_of_text(as_of: datetime | None) -> str:
+    """Return when a copy that is not final was written, and what to do."""
+    if as_of is None:
+        return ""
+    return f"As of {date_text(as_of)} UTC. Run the cell again to see what followed."
 
 
 def function_of(entry: Entry, catalog: Catalog) -> Function | None:
@@ -221,7 +228,7 @@ def times_text(state: JobState) -> str:
     if begun is not None:
         return f"{seconds_text(elapsed_s(start, begun))} in the queue, {ran}"
     # Nobody saw it start, perhaps because nobody looked: only the end is known.
-    return f"ended within {seconds_text(elapsed_s(start, end))} of being submitted"
+    return f"finished in under {seconds_text(elapsed_s(start, end))}"
 
 
 def ran_text(state: JobState) -> str:

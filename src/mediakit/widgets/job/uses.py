@@ -9,12 +9,20 @@ from typing import Any, Protocol
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
 from mediakit.client.media_inputs import JobOutput
+from mediakit.clock import MS_PER_S
 from mediakit.media_limits import MediaName
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.job.preview import MEDIA
-from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis, Item
+from mediakit.widgets.timeline.time_axis import Axis, Item
 
+FINALIZES = {"r1-finalize": "r1"}
+"""The functions that render a draft in full, and those that make the drafts."""
+FINALIZE = (
+    "The form below has the draft's prompt. The interface does not show which field "
+    "names the draft: add it to the additional fields, as your service documents it. "
+    "Nothing has been sent."
+)
 NEW_MS = 2_000
 """How long a picture stands on a timeline at first."""
 
@@ -26,13 +34,22 @@ class Use:
     function: Function
     spec: FieldSpec
     medium: MediaName  # what the result is
+    text: str | None = None  # what the field takes in place of the result
+
+    @property
+    def title(self) -> str:
+        return self.function.title if self.text is None else "Finalize this draft"
 
     @property
     def tooltip(self) -> str:
+        if self.text is not None:
+            return "Open a form with the draft's prompt"
         return f"Open a form with this result in {label_of(self.spec)}"
 
     def value(self, made: JobOutput, before: object = None) -> object:
         """Return the field's value with a result in it, last in what a list held."""
+        if self.text is not None:
+            return self.text
         if self.spec.media_kind is not None:
             return made.url
         held = list(before) if isinstance(before, list) else []
@@ -77,6 +94,24 @@ def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
     uses = [use for use in found if use is not None]
     # What needs this medium and no more is the likeliest.
     return sorted(uses, key=lambda use: not (use.spec.to_fill_in and not use.spec.item))
+
+
+def uses_of_job(functions: Iterable[Function], state: JobState) -> list[Use]:
+    """Return what can be made of a job's result; of a draft, the final first."""
+    medium, functions = medium_of(state), list(functions)
+    if medium is None:
+        return []
+    finals = []
+    if state.body.get("draft"):
+        finals = [
+            Use(function, function.fields["prompt"], medium, str(state.prompt or ""))
+            for function in functions
+            if FINALIZES.get(function.kind) == state.kind
+            and "prompt" in function.fields
+        ]
+    taken = {use.function.path for use in finals}
+    uses = uses_of(functions, medium)
+    return [*finals, *(use for use in uses if use.function.path not in taken)]
 
 
 def _use_of(function: Function, medium: MediaName) -> Use | None:

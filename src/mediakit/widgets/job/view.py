@@ -6,6 +6,7 @@ while the kernel computes, sleeps or waits.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,14 +14,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mediakit.client import AsyncJob, JobState
+from mediakit.client import AsyncJob, JobState, recipes
 from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.submissions import asking_from
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import MediakitError
+from mediakit.errors import MediakitError, PriceError
 from mediakit.widgets.job.card import card_html, card_text
 from mediakit.widgets.job.payload import (
     PAID,
@@ -28,8 +29,9 @@ from mediakit.widgets.job.payload import (
     Payload,
     Shown,
     job_payload,
-    next_text,
     offered,
+    paid_text,
+    price_now,
 )
 from mediakit.widgets.job.player import Embedded
 from mediakit.widgets.job.preview import (
@@ -41,12 +43,14 @@ from mediakit.widgets.job.preview import (
     poster_kept,
 )
 from mediakit.widgets.job.text import erased, has_output
-from mediakit.widgets.job.uses import Opened, medium_of, uses_of
+from mediakit.widgets.job.uses import FINALIZE, Opened, uses_of_job
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
+
+log = logging.getLogger("mediakit.widgets")
 
 Answer = Callable[..., object]
 """Sends the page the answer to a message: named values, and bytes."""
@@ -84,7 +88,7 @@ class JobView:
         self._shown = Shown(preview, arrives=arrives)
         self._embed = embed
         self._embedded: Embedded | None = None
-        self._opened = self._looked = self._closed = False
+        self._opened = self._looked = self._is_priced = self._closed = False
         self._seen = threading.Event()
         self._card_listeners: list[Callable[[], None]] = []
         self._listeners: list[Callable[[], None]] = []
@@ -122,12 +126,13 @@ class JobView:
             self._shown.preview,
             environment=self._environment,
             embedded=self._embedded,
+            as_of=self._clock.now(),
         )
 
     @property
     def card_text(self) -> str:
         """Return the job as plain text."""
-        return card_text(self.state, self._shown.preview.info)
+        return card_text(self.state, self._shown.preview, self._clock.now())
 
     def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the card has changed; return what ends it."""
@@ -141,6 +146,7 @@ class JobView:
         """Look at the result once there is one, because the page draws it."""
         self._opened = True
         self._look()
+        self._price()
 
     def wait_until_seen(self, timeout_s: float) -> bool:
         """Wait until the result, if any, was looked at; not on the I/O thread."""
@@ -170,7 +176,26 @@ class JobView:
             self._change(preview=NO_PREVIEW)
             self._embedded = None
         self._look()
+        self._price()
         self._tell(card=True)
+
+    @property
+    def _acts(self) -> tuple[str, ...]:
+        return offered(self.state, self.home, self._environment)
+
+    def _price(self) -> None:
+        """Read the price of the paid action once it is offered."""
+        if (
+            self._opened
+            and not self._is_priced
+            and not PAID.keys().isdisjoint(self._acts)
+        ):
+            self._is_priced = True
+            self._tasks.run(self._bring_price, "price")
+
+    async def _bring_price(self) -> None:
+        self._change(price=await self._job.next_price())
+        self._tell()
 
     def _look(self) -> None:
         if self._opened and not self._looked and has_output(self.state):
@@ -219,9 +244,12 @@ class JobView:
         if name in ("copy", "file"):
             task = partial(self._send, name, answer)
             self._tasks.run(task, f"{name} {message.get('number')}")
+        elif name == "recipe":
+            task = partial(self._send_recipe, answer)
+            self._tasks.run(task, f"{name} {message.get('number')}")
         elif name == "close_form":
             self._close_form(str(message.get("path")))
-        elif name in offered(self.state, self.home, self._environment):
+        elif name in self._acts:
             self._guard(self._act)(name, message, answer)
 
     def _act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
@@ -247,20 +275,27 @@ class JobView:
         if now_s - self._paid_at_s < SECOND_CLICK_S:
             return
         self._paid_at_s = now_s
-        text = next_text(self.state)
-        if name == "next" and message.get("text") not in (None, text):
+        price = price_now(self.state, self._shown)
+        text = paid_text(name, price)
+        if message.get("text") not in (None, text):
             self._complain(PRICE_CHANGED.format(text))
             return
         words, ask = "Sending the request for another take…", self._job.next_take
         if name == "retry":
             words, ask = "Sending the request again…", self._job.retry
-        self._run(name, words, partial(self._ask, ask))
+        self._run(name, words, partial(self._ask, partial(ask, max_price=price)))
 
     async def _ask(self, ask: Callable[[], Awaitable[AsyncJob]]) -> None:
-        with asking_from(self.home.origin):
-            made = await ask()
+        try:
+            with asking_from(self.home.origin):
+                result = await ask()
+        except PriceError:
+            await (
+                self._bring_price()
+            )  # the new price is on the button before the error appears
+            raise
         if self.home.add is not None:
-            self.home.add(made)
+            self.home.add(result)
 
     def _run(
         self,
@@ -291,7 +326,8 @@ class JobView:
 
     async def _save(self, answer: Answer, *, overwrite: bool) -> str:
         try:
-            path = await self._job.download(overwrite=overwrite)
+            has_recipe = recipes.are_on()
+            path = await self._job.download(overwrite=overwrite, recipe=has_recipe)
         except NameTakenError:
             answer(taken=True)
             return ""
@@ -314,13 +350,26 @@ class JobView:
         else:
             answer(buffers=[data])
 
+    async def _send_recipe(self, answer: Answer) -> None:
+        """Send how the page adds the recipe to the file that it has fetched."""
+        size_bytes, edits = 0, list[recipes.Edit]()
+        try:
+            if recipes.are_on():
+                size_bytes, edits = await self._job.recipe_edits()
+        except MediakitError as error:
+            log.info("the file is saved without its recipe: %s", error)
+        places = [[edit.start, edit.end] for edit in edits]
+        answer(size=size_bytes, places=places, buffers=[e.content for e in edits])
+
     def _use(self, path: str) -> None:
         """Open the form of a function that takes the result, with the result in it."""
-        uses, medium = self.home.uses, medium_of(self.state)
-        if uses is None or medium is None:
+        uses = self.home.uses
+        if uses is None:
             return
-        use = next(u for u in uses_of(uses.catalog, medium) if u.function.path == path)
-        made = output_of(self._job, medium, "result")
+        offered_uses = uses_of_job(uses.catalog, self.state)
+        use = next(each for each in offered_uses if each.function.path == path)
+        made = output_of(self._job, use.medium, "result")
+        self._say("" if use.text is None else FINALIZE)
         if uses.elsewhere is not None:
             uses.elsewhere(use, made)
         elif uses.open is not None:

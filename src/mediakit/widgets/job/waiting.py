@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
+from mediakit.clock import SystemClock
 from mediakit.widgets.job.card import FEW_WAITS, waited_html, waited_text
 from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.job.payload import JobHost, Payload, line_payload, set_payload
 from mediakit.widgets.job.view import NO_HOST, Answer
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, current_cell
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, NotebookCell, current_cell
 
 
 class WaitingJob:
@@ -53,10 +54,10 @@ class WaitBoard:
         self._elsewhere: set[str] = set()
         self._closed = False
         self.widget = JobsWidget(jobs_as="lines", hides=self._handle.live_rules)
+        self.widget.carry_cards(self._handle)
 
     def display(self) -> None:
-        self._handle.display()
-        self.widget.publish()
+        self._handle.display_beside(self.widget)
 
     def add(self, job: AsyncJob) -> None:
         """Show one more job, unless it is there or shown by a card."""
@@ -95,7 +96,8 @@ class WaitBoard:
             self.widget.jobs_set = (
                 set_payload(states) if len(states) > FEW_WAITS else {}
             )
-            self._handle.show(waited_html(states), waited_text(states))
+            now = SystemClock().now()
+            self._handle.show(waited_html(states, now), waited_text(states, now))
 
 
 _boards: ShownByCell[WaitBoard] = ShownByCell()
@@ -108,13 +110,13 @@ def show_wait(job: AsyncJob) -> None:
         _board_of(cell).add(job)
 
 
-def leave_to_card(cell: Cell, job_id: str) -> None:
+def leave_to_card(cell: NotebookCell, job_id: str) -> None:
     """Let a card show a job in a cell, in place of its line."""
     for board in _boards.now(cell):
         board.leave_to_card(job_id)
 
 
-def _board_of(cell: Cell) -> WaitBoard:
+def _board_of(cell: NotebookCell) -> WaitBoard:
     if not _boards.now(cell):
         board = WaitBoard()
         _boards.add(cell, board)

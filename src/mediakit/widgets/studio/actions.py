@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from mediakit.client import AsyncJob
+from mediakit.client import AsyncJob, recipes
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, ratings
 from mediakit.widgets.gallery import Gallery, ResultActions, WallCell, judged_as
@@ -30,7 +30,9 @@ async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str
         return place
 
     place = await to_thread.run_sync(made)
-    done, problem = await _each(client, entries, lambda job: job.download(place))
+    done, problem = await _each(
+        client, entries, lambda job: job.download(place, recipe=recipes.are_on())
+    )
     beside = "Each has a JSON file next to it that says how it was made."
     return f"Saved {results_text(done, entries)} to {place}. {beside}{problem}"
 

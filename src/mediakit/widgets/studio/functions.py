@@ -9,7 +9,7 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
 from mediakit.estimates import Line, Per
-from mediakit.history.titles import folded
+from mediakit.history.search import folded
 from mediakit.media_limits import MediaName
 from mediakit.schema import InputFacts, Purpose
 
@@ -19,14 +19,14 @@ MAKES: dict[MediaName, str] = {
     "audio": "sound",
 }
 NO_RATE = "price unknown; you will be charged"
-BY_TOKENS = "billed by tokens"
+BY_TOKENS = "billed by tokens used"
 UNITS = ((" per s", " a second"), (" per image", " an image"), (" per ", " a "))
 CLIP_S = 5
 FACTS = InputFacts(seconds={f"{SITE}/{name}": CLIP_S for name in FILES.values()})
 
 
 @dataclass(frozen=True)
-class Offer:
+class FunctionOffer:
     """One function, in words."""
 
     path: str
@@ -37,7 +37,7 @@ class Offer:
     searched: str
 
 
-def offers_of(catalog: Catalog) -> tuple[Offer, ...]:
+def offers_of(catalog: Catalog) -> tuple[FunctionOffer, ...]:
     """Return all functions of a catalogue, group by group and then by name."""
 
     def place(function: Function) -> tuple[int, bool, list[str]]:
@@ -48,12 +48,12 @@ def offers_of(catalog: Catalog) -> tuple[Offer, ...]:
     return tuple(map(offer_of, sorted(catalog, key=place)))
 
 
-def offer_of(function: Function) -> Offer:
+def offer_of(function: Function) -> FunctionOffer:
     declared = function.declared
     choose, price = declared.choose or function.doc, price_text(function)
     makes = f"{function.kind} {function.media_type} {MAKES[function.media_type]}"
     texts = (function.title, function.purpose, choose, price, function.doc, makes)
-    return Offer(
+    return FunctionOffer(
         path=function.path,
         title=function.title,
         purpose=function.purpose,

@@ -1,4 +1,4 @@
-"""The figures of the studio's head, and its copy in a saved notebook; pure."""
+"""The figures of the studio's head, and its copy in a saved notebook."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.sweeps import sweep_names
 from mediakit.history.titles import NO_NAMES, title_of
 from mediakit.money import format_usd
-from mediakit.widgets.job.player import web_url
+from mediakit.web_urls import web_url
 from mediakit.widgets.job.text import (
     date_text,
     function_of,
@@ -157,13 +157,14 @@ def row_of(
         "title": shortened(title_of(entry, names), PROMPT_SHOWN),
         "function": title_at(entry.kind, entry.function),
         "settings": settings_text(json.loads(entry.body), names),
-        "media": entry.media_type or makes,
+        "media": "" if state == "erased" else entry.media_type or makes,
         "state": STATE_WORDS[state],
         "tone": _TONES.get(state, ""),
         "charge": charge_word(entry),
         "date": date_text(entry.created_at),
         "project": entry.project or "",
-        "stars": "★" * (judged.rating or 0) if judged else "",
+        "rating": (judged.rating or 0) if judged else 0,
+        "rates": state == "completed" and bool(entry.job_id),
         "kept": bool(judged and judged.keep),
         "tags": list(judged.tags) if judged else [],
         "job": entry.job_id or "",

@@ -4,6 +4,7 @@
 const PLACES = ["Make", "History", "Spend"];
 const MOVES = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 const TYPING_MS = 300;
+const BEST = 5;
 const ICONS = { video: "▶", image: "▣", audio: "♪" };
 const ORDERS = [
   ["newest", "Newest first"],
@@ -80,7 +81,7 @@ class Studio {
 
   buildFunctions() {
     this.searchBox = make("input", "mk-st-ask");
-    this.searchBox.type = "search";
+    Object.assign(this.searchBox, { type: "search", dir: "auto" });
     this.searchBox.placeholder = "What do you want to make?";
     this.searchBox.setAttribute("aria-label", this.searchBox.placeholder);
     this.searchBox.value = this.model.get("state").search ?? "";
@@ -140,6 +141,7 @@ class Studio {
     const box = (tag, name, type) => {
       const made = make(tag);
       if (type) made.type = type;
+      if (type === "search") made.dir = "auto";
       const event = type === "search" ? "input" : "change";
       const wait = type === "search" ? TYPING_MS : 0;
       made.addEventListener(event, () => {
@@ -387,7 +389,8 @@ class Studio {
     line.thumb = makeBox("");
     line.title = make("div", "mk-cut mk-st-prompt");
     line.facts = make("div", "mk-cut mk-quiet");
-    const words = makeBox("mk-grow", line.title, line.facts);
+    line.stars = this.makeStars(line);
+    const words = makeBox("mk-grow", line.title, makeBox("mk-st-facts", line.stars, line.facts));
     cell("job", makeBox("mk-row mk-st-what", line.thumb, words));
     line.state = cell("state");
     line.charge = cell("charge");
@@ -396,6 +399,29 @@ class Studio {
     line.reuse = button("Reuse settings", () => this.tell("reuse", { number }));
     cell("actions", line.open, line.reuse);
     return line;
+  }
+
+  // One stop for the keyboard: digits and arrows rate, 0 takes the rating back.
+  makeStars(line) {
+    const stars = makeRole("mk-st-stars", "slider");
+    stars.tabIndex = 0;
+    for (const [name, value] of [["aria-valuemin", "0"], ["aria-valuemax", String(BEST)]]) stars.setAttribute(name, value);
+    const rate = (rating) => this.tell("rate", { number: line.number, rating: Math.max(0, Math.min(BEST, rating)) });
+    for (let rating = 1; rating <= BEST; rating += 1) {
+      const star = make("span", "", "☆");
+      star.title = `Rate ${rating} of ${BEST}`;
+      star.addEventListener("click", () => rate(rating === line.rating ? 0 : rating));
+      stars.append(star);
+    }
+    stars.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (by) rate(line.rating + by);
+      else if (/^[0-5]$/.test(event.key)) rate(Number(event.key));
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    return stars;
   }
 
   showRow(line, row, isSelected, isOpened) {
@@ -417,7 +443,13 @@ class Studio {
     write(line.title, row.title);
     line.title.title = row.title;
     const kept = row.kept ? "kept" : "";
-    const facts = [row.function, row.stars, kept, row.settings, row.project, ...row.tags];
+    line.rating = row.rating;
+    line.stars.hidden = !row.rates;
+    [...line.stars.children].forEach((star, at) => write(star, at < row.rating ? "★" : "☆"));
+    set(line.stars, "aria-label", `Rating of ${row.title}`);
+    set(line.stars, "aria-valuenow", String(row.rating));
+    set(line.stars, "aria-valuetext", row.rating ? `${row.rating} of ${BEST}` : "not rated");
+    const facts = [row.function, kept, row.settings, row.project, ...row.tags];
     write(line.facts, facts.filter(Boolean).join(" · "));
     line.facts.title = line.facts.textContent;
     write(line.state, row.state);
@@ -476,4 +508,4 @@ function render(context) {
   return () => studio.close();
 }
 
-export default { render };
+export default { initialize: ({ model }) => keepCopies(model), render };

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import ipywidgets as w
 import traitlets
 from anyio import to_thread
@@ -21,7 +20,7 @@ from mediakit.catalog import Function
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
-from mediakit.history import Entry
+from mediakit.history import Entry, ratings
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import in_voila
@@ -55,7 +54,13 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
+from mediakit.widgets.toolkit.cell_outputs import (
+    CardHandle,
+    NotebookCell,
+    bundle_of,
+    current_cell,
+)
+from mediakit.widgets.toolkit.saved_copies import CardsWidget
 from mediakit.widgets.toolkit.styles import IPYWIDGETS, data_url, sheets
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
@@ -72,9 +77,10 @@ THUMB_MAX_PX = 144
 _open: ReplacedByCell[Studio] = ReplacedByCell()
 
 
-class StudioLists(anywidget.AnyWidget):
+class StudioLists(CardsWidget):
     """The part of the studio that its script draws; `state` is all that it shows."""
 
+    shows = "studio"
     _esm = script_of(HERE, "studio.js")
     _css = sheets(IPYWIDGETS, HERE / "studio.css")
     functions: Any = traitlets.List().tag(sync=True)
@@ -85,7 +91,11 @@ class Studio:
     """All functions, the history and the spend; showing it is enough to use it."""
 
     def __init__(
-        self, client: Client, *, clock: Clock | None = None, cell: Cell | None = None
+        self,
+        client: Client,
+        *,
+        clock: Clock | None = None,
+        cell: NotebookCell | None = None,
     ) -> None:
         self.client = client
         self._key = _open.key(client.service.identity, cell)
@@ -127,6 +137,7 @@ class Studio:
             functions=[vars(offer) for offer in offers_of(client.catalog)],
             state=self._state(),
         )
+        self.lists.carry_cards(self._handle)
         guard = guarded(self._fail, self._lock)
         self.lists.on_msg(guard(self._heard_message))
         self._shut = make(w.Button, "mk-small mk-st-shut", description="Close")
@@ -168,9 +179,15 @@ class Studio:
         return None if self.chosen is None else self._forms.get(self.chosen)
 
     def __repr__(self) -> str:
-        return f"<Studio of {self.client.service.label}>"
+        label = self.client.service.label
+        return (
+            f"<Studio of {label}; it shows in a notebook. "
+            "In code: client.submit(...), client.history.frame()>"
+        )
 
     def _ipython_display_(self) -> None:
+        if current_cell() is None:
+            print(repr(self))  # noqa: T201 - there is no cell to show it in
         self._write_cards()
         self._handle.display_beside(self.widget)
 
@@ -212,7 +229,7 @@ class Studio:
         self._do_refresh()
 
     def _new_dashboard(self, before: Dashboard | None = None) -> Dashboard:
-        from mediakit.widgets.dashboard import AsyncSpend
+        from mediakit.spend import AsyncSpend
 
         parts = self.client.components
         spend = AsyncSpend(
@@ -302,6 +319,19 @@ class Studio:
             self.chosen = use.function.path
             self._show()
         form.take_result(use, made)
+
+    def _do_rate(self, number: int, rating: int) -> None:
+        job_id = str(self._entry(number).job_id)
+        self._tasks.run(partial(self._rate, job_id, rating))
+
+    async def _rate(self, job_id: str, rating: int) -> None:
+        history = self.client.components.account_history
+        owner: dict[str, Any] = {**history.owner, "job_id": job_id}
+        try:
+            await history.write(ratings.judge, **owner, rating=rating or None)
+        except MediakitError as error:
+            self._fail(sentence_of(error))
+        await self._read()
 
     def _do_select(self, numbers: list[int], on: bool) -> None:  # noqa: FBT001 - a tick
         entries = [entry for entry in self.page.rows if entry.number in numbers]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
@@ -17,9 +16,12 @@ from mediakit.client import AsyncJob
 from mediakit.client.io_thread import ClosedError, io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
-from mediakit.money import format_usd, parse_usd
+from mediakit.money import format_cents, format_usd, parse_usd
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.sweep import AsyncResults, BasePlan, CellState
+from mediakit.sweep import AsyncResults, CellState, PlanFacts
+from mediakit.sweep.cells import total_of
+from mediakit.sweep.plan import MOST_REASONS, AffordablePart
+from mediakit.sweep.power import pairs_text
 from mediakit.widgets.job.card import QUIET
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
@@ -39,11 +41,10 @@ if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
 
 AMOUNT = "Enter an amount, such as $5."
-MOST_REASONS = 8
 UPDATES_EVERY_S = 2.0
 CHANGED = (
-    "The plan has changed since it was shown. Nothing was sent. Press again to run it "
-    "as it is now."
+    "The button now says “{}” instead of “{}”. Nothing was sent. Press it again to run "
+    "the plan as it is now."
 )
 
 
@@ -72,44 +73,53 @@ class SweepBudget:
         """Return what is left of the limit for new cells."""
         return max(0, (self.limit_micro_usd or 0) - self.used_micro_usd)
 
-    def fitting(self, plan: BasePlan) -> tuple[int, int]:
-        """Return how many of the new cells the rest pays for, and of how many."""
-        holds = [each.hold_micro_usd or 0 for each in plan._new_estimates()]
-        return sum(s <= self.left_micro_usd for s in accumulate(holds)), len(holds)
+    def sent(self, plan: PlanFacts) -> AffordablePart:
+        """Return what the rest pays for of the new cells; of all without a limit."""
+        if self.limit_micro_usd is not None:
+            return plan._within(self.left_micro_usd)
+        price = plan.estimate()
+        return AffordablePart(
+            plan.counts[CellState.NEW], price, price.high, is_sure=True
+        )
 
-    def fits_text(self, plan: BasePlan) -> str:
+    def fits_text(self, plan: PlanFacts) -> str:
         """Return how many of the new cells fit; empty without a limit."""
         if self.is_wrong:
             return AMOUNT
         if self.limit_micro_usd is None or not plan.counts[CellState.NEW]:
             return ""
-        fitting, count = self.fitting(plan)
+        new, part = plan.counts[CellState.NEW], self.sent(plan)
         amount = format_usd(self.limit_micro_usd)
         if self.used_micro_usd:
             amount = f"the {format_usd(self.left_micro_usd)} left of {amount}"
-        return f"{fitting:,} of {count:,} fit in {amount}."
+        is_part = 0 < part.count < new
+        pairs = pairs_text(plan, self.left_micro_usd) if is_part else ""
+        about = "" if part.is_sure or not part.count else "About "
+        return f"{about}{part.count:,} of {new:,} fit in {amount}{pairs}."
 
-    def allows(self, plan: BasePlan) -> bool:
+    def allows(self, plan: PlanFacts) -> bool:
         """Return whether a run would send or show anything."""
         is_free = self.limit_micro_usd is None or not plan.counts[CellState.NEW]
-        return not self.is_wrong and (is_free or self.fitting(plan)[0] > 0)
+        return not self.is_wrong and (is_free or self.sent(plan).count > 0)
 
-    def run_text(self, plan: BasePlan) -> str:
+    def run_text(self, plan: PlanFacts) -> str:
         """Return what the button says: how many cells, and what they cost at most."""
         new = plan.counts[CellState.NEW]
         if not new:
             return f"Show {_cells(len(plan))} · $0.00"
-        estimate, left = plan.estimate(), self.left_micro_usd
-        is_within = estimate.high is not None and estimate.high <= left
-        if self.limit_micro_usd is None or is_within:
-            return f"Run {_cells(new)} · {estimate.text}"
-        return f"Run · up to {format_usd(left)}"
+        part = self.sent(plan)
+        if part.count == new:
+            return f"Run {_cells(new)} · {part.price.text}"
+        if part.is_sure:
+            return f"Run {part.count:,} of {new:,} · {part.price.text}"
+        most = format_usd(part.most_micro_usd)
+        return f"Run about {part.count:,} of {new:,} · up to {most}"
 
 
 class PlanView:
     """Shows a plan as it is now, and runs it; the wall of a run stands below it."""
 
-    def __init__(self, plan: BasePlan) -> None:
+    def __init__(self, plan: PlanFacts) -> None:
         self._lock = threading.RLock()
         self._gallery: Gallery | None = None
         self._runs = False
@@ -134,7 +144,12 @@ class PlanView:
         self._drafts.on_click(guard(lambda _: self._show_drafts()))
         self._row = make(w.HBox, "mk-plan-row")
         self._lines = (self._facts, self._row, self._fits, self._error)
-        self.widget = make(w.VBox, children=self._lines)
+        self._column = make(w.VBox, children=self._lines)
+        style = make(w.HTML, value=style_tag(sheets(IPYWIDGETS)))
+        namer = make(Namer, "mk-names")
+        namer.carry_cards(self._handle)
+        children = (style, self._column, namer)
+        self.widget = make(w.VBox, "mk-form", children=children)
         self._updates = Paced(
             io_thread(), SystemClock(), UPDATES_EVERY_S, self._refresh, self._complain
         )
@@ -145,15 +160,11 @@ class PlanView:
     def _show(self) -> None:
         with self._lock:
             plan = self._plan
-            html = plan_html(self._plan)
-            self._facts.value = f"{self._handle.live_style}{html}"
             drafts = (self._drafts,) if plan.can_draft else ()
             self._row.children = (self._budget, self._run, *drafts)
             for control in (self._drafts, self._budget):
                 control.disabled = self._runs
             self._show_budget()
-            if self._gallery is None:  # else its wall is saved there
-                self._handle.show(html, repr(plan))
 
     @property
     def _typed(self) -> SweepBudget:
@@ -162,6 +173,10 @@ class PlanView:
     def _show_budget(self) -> None:
         with self._lock:
             plan, budget = self._plan, self._typed
+            html = plan_html(plan, budget)
+            self._facts.value = f"{self._handle.live_style}{html}"
+            if self._gallery is None:  # else its wall is saved there
+                self._handle.show(html, repr(plan))
             self._run.description = budget.run_text(plan)
             self._run.disabled = self._runs or not budget.allows(plan)
             self._fits.value = str(html_text(budget.fits_text(plan)))
@@ -182,11 +197,17 @@ class PlanView:
             self.close()
             return
         _shown.add(cell, self)
-        make = self._factory.make
-        style = make(w.HTML, value=style_tag(sheets(IPYWIDGETS)))
-        parts = (style, self.widget, self._factory.make(Namer, "mk-names"))
-        shown = make(w.VBox, "mk-form", children=parts)
-        self._handle.display_beside(shown)
+        self._handle.display_beside(self.widget)
+
+    def keep(self) -> None:
+        """Close it when the cell that is being executed runs again."""
+        cell = current_cell()
+        if cell is not None:
+            _shown.add(cell, self)
+
+    @property
+    def is_closed(self) -> bool:
+        return self.widget.comm is None
 
     def close(self) -> None:
         """Free the widgets; a run continues."""
@@ -223,12 +244,15 @@ class PlanView:
 
         async def run() -> None:
             try:
-                await plan._refresh()
-                self._used_micro_usd = await plan._used_micro_usd()
-                if self._typed.run_text(plan) != pressed:
-                    self._complain(CHANGED)
+                now = await plan._again()
+                self._used_micro_usd = await now._used_micro_usd()
+                text = self._typed.run_text(now)
+                if text != pressed:
+                    self._plan = now
+                    self._complain(CHANGED.format(text, pressed))
                     return
-                results = await plan._begin(budget)
+                self._plan = now
+                results = await now._begin(budget)
                 self._show_wall(results)
                 await results.wait()
             finally:
@@ -251,12 +275,11 @@ class PlanView:
             self._show()
 
     def _show_wall(self, results: AsyncResults) -> None:
-        from mediakit.widgets.sweeps.displayed import form_opener
         from mediakit.widgets.sweeps.wall import wall_of
 
-        wall = wall_of(results, None, None, form_opener(results.plan))
+        wall = wall_of(results).gallery
         before, self._gallery = self._gallery, wall
-        self.widget.children = (*self._lines, wall.view)
+        self._column.children = (*self._lines, wall.view)
         self._gallery.follow_with(self._handle)
         if before is not None:
             before.close()
@@ -275,16 +298,23 @@ def _cells(count: int) -> str:
 # -- as HTML ----------------------------------------------------------------------
 
 
-def plan_html(plan: BasePlan) -> Markup:
-    counts, after = plan.counts, plan.after_micro_usd
-    figures = [
-        (f"{len(plan):,}", "cells"),
-        (f"{counts[CellState.OWNED]:,}", "owned · free"),
-        (plan.estimate().text, f"{counts[CellState.NEW]:,} new{_kinds(plan)}"),
-    ]
-    if after is not None:
-        now = format_usd(plan.spendable_micro_usd or 0)
-        figures.append((format_usd(after), f"balance left, of {now}"))
+def plan_html(plan: PlanFacts, budget: SweepBudget | None = None) -> Markup:
+    counts = plan.counts
+    part = (budget or SweepBudget()).sent(plan)
+    figures = [(f"{len(plan):,}", "cells")]
+    if counts[CellState.OWNED]:
+        figures.append((f"{counts[CellState.OWNED]:,}", _owned_text(plan)))
+    new = f"{counts[CellState.NEW]:,} new{_kinds(plan)}"
+    if part.count < counts[CellState.NEW]:
+        about = "" if part.is_sure else "about "
+        new = (
+            f"{about}{part.count:,} of {counts[CellState.NEW]:,} will run{_kinds(plan)}"
+        )
+    most, balance = part.most_micro_usd, plan.spendable_micro_usd
+    price = part.price.text if part.is_sure else f"up to {format_usd(most)}"
+    figures.append((price, new))
+    if balance is not None and most is not None and counts[CellState.NEW]:
+        figures.append((format_cents(balance - most), "balance afterwards"))
     head = html_text(f"Sweep · {plan.title}")
     return Markup(
         '<div><div style="font-weight:600;font-size:15px">{}</div>'
@@ -298,7 +328,14 @@ def plan_html(plan: BasePlan) -> Markup:
     )
 
 
-def _kinds(plan: BasePlan) -> str:
+def _owned_text(plan: PlanFacts) -> str:
+    """Return what the cells that people have would cost anew."""
+    cells = zip(plan.cells, plan.states, strict=True)
+    price = total_of(cell.estimate for cell, state in cells if state is CellState.OWNED)
+    return "already yours · $0" + (f" instead of {price.text}" if price.high else "")
+
+
+def _kinds(plan: PlanFacts) -> str:
     """Return the kinds of estimate, to follow the number of new cells."""
     kinds = plan.estimates_by_kind()
     if len(kinds) > 1:
@@ -318,7 +355,7 @@ def _figure(figure: str, name: str) -> Markup:
     ).format(html_text(figure), QUIET, html_text(name))
 
 
-def _axes_html(plan: BasePlan) -> Markup:
+def _axes_html(plan: PlanFacts) -> Markup:
     parts = [f"{name} ({len(values):,})" for name, values in plan.grid.axes.items()]
     takes = [f"takes ({plan.takes:,})"] if plan.takes > 1 else []
     text = " × ".join([*parts, *takes])  # noqa: RUF001 - the sign of a product
@@ -327,7 +364,7 @@ def _axes_html(plan: BasePlan) -> Markup:
     return Markup('<div style="{}">{}</div>').format(QUIET, html_text(text))
 
 
-def _reasons_html(plan: BasePlan) -> Markup:
+def _reasons_html(plan: PlanFacts) -> Markup:
     counts = plan.counts
     lines: list[str] = []
     if counts[CellState.FAILED]:
@@ -340,6 +377,7 @@ def _reasons_html(plan: BasePlan) -> Markup:
             f"{_cells(counts[CellState.LOST])} submitted before; the output is no "
             "longer available"
         )
+    lines += plan.remarks()
     reasons = plan.reasons()
     lines += [f"{_cells(n)} invalid: {why}" for why, n in reasons[:MOST_REASONS]]
     if len(reasons) > MOST_REASONS:

@@ -5,25 +5,35 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
 
 from mediakit.client import JobState
 from mediakit.client.io_thread import io_thread
+from mediakit.client.job_state import estimate_of
 from mediakit.clock import SystemClock
+from mediakit.errors import InputError, MediakitError
+from mediakit.estimates import Estimate
 from mediakit.history import Preference, ratings
 from mediakit.money import format_usd
 from mediakit.sweep import (
     AsyncResults,
-    BasePlan,
     CellStatus,
+    Plan,
+    PlanFacts,
     Progress,
     label_of,
     preferences_of,
     rows_of,
 )
+from mediakit.sweep.cells import total_of
+from mediakit.sweep.outcomes import Outcome, score_texts
+from mediakit.sweep.outputs import job_of
 from mediakit.widgets.gallery import (
+    Done,
     Gallery,
     ResultActions,
     WallCell,
@@ -33,8 +43,14 @@ from mediakit.widgets.gallery import (
 from mediakit.widgets.gallery.result_actions import OpenForm
 from mediakit.widgets.toolkit.throttle import Paced
 
+NO_RETRY = "This cell is not to be sent again: it has a result or is being made."
+RETRY_CHANGED = (
+    "The button now says “{}” instead of “{}”. Nothing was sent. Press it again to "
+    "send the cell."
+)
 
-class Wall:
+
+class SweepWall:
     """Feeds a gallery with the cells of a run."""
 
     def __init__(
@@ -50,8 +66,10 @@ class Wall:
         plan = results.plan
         self._labels = _labels(plan)
         self._estimate = plan.estimate()
+        self._retries: dict[int, Retry] = {}
+        self._rest: Retry | None = None
         origin = json.dumps(["wall", *self._owner.values(), results.id])
-        own = ResultActions(results.client, open_form, origin)
+        own = ResultActions(results.client, open_form, origin, results.run)
         self.gallery = Gallery(
             self._cells(),
             rows=rows,
@@ -61,20 +79,29 @@ class Wall:
             judge=self._judge,
             prefer=self._prefer,
             preferences=preferences_of(results.run),
-            actions=own.wall_actions(retry=self._retry, export=self._export),
+            actions=own.wall_actions(
+                retry=self._retry,
+                rest=self._send_rest,
+                stop=self._stop,
+                export=self._export,
+            ),
         )
         # What changed while the wall was made is read now: the run may have ended.
         updates = Paced(
             io_thread(), SystemClock(), 0, self._read, self.gallery.complain
         )
         end = results.subscribe(lambda _: updates.ask())
+        # Other jobs submitted on the wall may be charged after the run has ended.
+        leave = results.client.on_settled(lambda _: updates.ask())
         updates.ask()
-        for act in (end, updates.close):
+        for act in (end, leave, updates.close):
             self.gallery.on_close(act)
 
     def _cells(self) -> list[WallCell]:
-        plan, found = self._results.plan, []
-        for index, row in enumerate(rows_of(self._results.run)):
+        plan, run, found = self._results.plan, self._results.run, []
+        rows = rows_of(run)
+        scores = score_texts(run, [row.outcome.job_id for row in rows])
+        for index, row in enumerate(rows):
             planned, outcome, said = plan.cells[row.cell], row.outcome, row.judgement
             prompt = planned.fields.get("prompt")
             status: Any = outcome.status.value
@@ -90,9 +117,10 @@ class Wall:
                     media_type=outcome.media_type,
                     url=outcome.output_url,
                     charge_micro_usd=outcome.charge_micro_usd,
-                    retry_price="" if row.is_repair else planned.estimate.text,
+                    retry=self._retry_text(index) if index == row.cell else "",
                     runtime_s=outcome.runtime_s,
                     **judged_as(said),
+                    scores=scores.get(outcome.job_id or "", ""),
                     made="repaired" if row.is_repair else "",
                 )
             )
@@ -100,7 +128,11 @@ class Wall:
 
     def _summary(self, progress: Progress) -> WallSummary:
         spent, budget = progress.spent_micro_usd, progress.budget_micro_usd
-        of = "" if budget is None else f" of {format_usd(budget)}"
+        note = ["spent" if budget is None else f"of {format_usd(budget)} spent"]
+        if progress.held_micro_usd:
+            note.append(f"{format_usd(progress.held_micro_usd)} held")
+        if progress.owned:
+            note.append("including earlier runs")
         left = f"about {progress.eta_s:.0f} s left" if progress.eta_s else ""
         kind = self._estimate.kind.value.replace("_", " ")
         return WallSummary(
@@ -108,8 +140,12 @@ class Wall:
             new="" if progress.is_done else self._estimate.text,
             new_note=f"new, {kind}",
             spent=format_usd(spent),
-            spent_note=f"spent{of}{', with earlier runs' if progress.owned else ''}",
+            spent_note=", ".join(note),
             left=left,
+            rest=self._rest_text(),
+            can_stop=any(
+                o.status is CellStatus.PLANNED for o in self._results.run.outcomes
+            ),
         )
 
     # -- following the run --------------------------------------------------------
@@ -119,8 +155,15 @@ class Wall:
             return self._cells(), self._summary(self._results.progress)
 
         async with self._reading:
+            await self._read_retries()
             cells, summary = await to_thread.run_sync(read)
             self.gallery.update(cells, summary=summary)
+
+    def complete(self) -> None:
+        """Write how the run ended, in a notebook without a page."""
+        if self.gallery.has_no_page:
+            io_thread().call(self._read)
+            self.gallery.complete()
 
     # -- what people do -----------------------------------------------------------
 
@@ -133,31 +176,145 @@ class Wall:
         account_history = self._results.components.account_history
         return await account_history.write(ratings.prefer, **self._owner, **chosen)
 
-    async def _export(self) -> str:
+    async def _export(self) -> Done:
         folder = f"sweep-{self._results.id[:8]}"
         done = await to_thread.run_sync(self._results._export, folder)
-        return f"{done!r} Open {done.report} to see all of it."
+        report = done.report if isinstance(done.report, Path) else None
+        place = "" if report is None else str(report.absolute())
+        return Done(f"{done!r} The report is {done.report}.", path=place)
 
-    async def _retry(self, cell: int) -> str:
-        """Send a cell again, and say what that costs, or why it was not sent."""
+    # -- sending a cell again -----------------------------------------------------
+
+    def _retry_text(self, cell: int) -> str:
+        """Return the label of the button that resends a cell; empty without one."""
         run = self._results.run
-        is_tried = asyncio.Event()
+        is_over = run.outcomes[cell].status in (CellStatus.FAILED, CellStatus.UNSENT)
+        if not is_over or not run.can_retry(cell):
+            return ""
+        usual = Retry(run.requests.prices[cell], run.outcomes[cell])
+        return self._retries.get(cell, usual).text
+
+    async def _read_retries(self) -> None:
+        """Read the current prices of sending cells again, and any raised budget."""
+        run, before, retries = self._results.run, self._retries, dict[int, Retry]()
+        for cell, outcome in enumerate(run.outcomes):
+            is_over = outcome.status in (CellStatus.FAILED, CellStatus.UNSENT)
+            if is_over and run.can_retry(cell):
+                retry = before.get(cell)
+                if retry is None or retry.outcome is not outcome:
+                    retry = Retry(await run.price_again(cell), outcome)
+                retries[cell] = retry
+        prices = [retry.price for retry in retries.values()]
+        limits = await run.budget.limits_for(prices, are_cells=True)
+        self._retries = {
+            cell: replace(retry, limit_micro_usd=limit)
+            for (cell, retry), limit in zip(retries.items(), limits, strict=True)
+        }
+        unsent = [r for r in retries.values() if r.outcome.status is CellStatus.UNSENT]
+        self._rest = None
+        if len(unsent) > 1:
+            price = total_of(retry.price for retry in unsent)
+            [limit] = await run.budget.limits_for([price], are_cells=True)
+            self._rest = Retry(price, unsent[0].outcome, limit)
+
+    @property
+    def _unsent(self) -> list[int]:
+        status = CellStatus.UNSENT
+        retries = self._retries.items()
+        return [cell for cell, retry in retries if retry.outcome.status is status]
+
+    def _rest_text(self) -> str:
+        """Return the label of the button that sends all unsent cells, or nothing."""
+        rest, count = self._rest, len(self._unsent)
+        if rest is None or count < 2 or rest.price.high is None:
+            return ""
+        price = rest.price.text
+        if rest.limit_micro_usd is None:
+            return f"Send the other {count:,} \N{MIDDLE DOT} {price}"
+        limit = format_usd(rest.limit_micro_usd)
+        return f"Raise the budget to {limit} and send {count:,} \N{MIDDLE DOT} {price}"
+
+    async def _send_rest(self, text: str) -> str:
+        """Send all unsent cells, within the budget that stood on the button."""
+        run = self._results.run
+        self._retries.clear()
+        await self._read_retries()
+        now, rest = self._rest_text(), self._rest
+        if rest is None or not now:
+            raise MediakitError(NO_RETRY)
+        if now != text:
+            await self._read()
+            raise MediakitError(RETRY_CHANGED.format(now, text))
+        cells = {cell: self._retries[cell].price for cell in self._unsent}
+        with run.budget.raised_to(rest.limit_micro_usd):
+            for cell, price in cells.items():
+                run.retry(cell=cell, price=price)
+        return f"Sending {len(cells):,} cells. They may cost {rest.price.text}."
+
+    async def _stop(self) -> str:
+        """Send no more cells; nothing that was sent can be cancelled."""
+        await self._results.stop()
+        await self._read()
+        return "Stopped. Jobs that were sent go on, and are charged when they complete."
+
+    async def _retry(self, cell: int, text: str) -> str:
+        """Send a cell again at the price on its button, and say what it may cost."""
+        run = self._results.run
+        if cell not in range(len(run.outcomes)):
+            raise InputError("cell", got=cell, accepted="a cell of this wall")
+        self._retries.pop(cell, None)
+        await self._read_retries()
+        now = self._retry_text(cell)
+        if not now:
+            raise MediakitError(NO_RETRY)
+        if now != text:
+            await self._read()
+            raise MediakitError(RETRY_CHANGED.format(now, text))
+        retry = self._retries[cell]
+        with run.budget.raised_to(retry.limit_micro_usd):
+            job_id = await self._sent_again(cell, retry)
+        job = await job_of(self._results.client, job_id)
+        return f"Sent again. It may cost {estimate_of(job.state.entry).text}."
+
+    async def _sent_again(self, cell: int, retry: Retry) -> str:
+        """Send a cell again and return its job; an error says why it was not sent."""
+        run, is_tried = self._results.run, asyncio.Event()
+        failed_id = run.outcomes[cell].job_id
 
         def look(_: Progress) -> None:
             if run.outcomes[cell].status is not CellStatus.PLANNED:
                 is_tried.set()
 
-        run.retry(cell=cell)
         end = run.subscribe(look)
+        run.retry(cell=cell, price=retry.price)
         await is_tried.wait()
         end()
         outcome = run.outcomes[cell]
-        if outcome.job_id is None:
-            return str(outcome.problem)
-        return f"Sent again. It may cost {run.plan.cells[cell].estimate.text}."
+        is_failed = outcome.status is CellStatus.FAILED
+        if outcome.job_id is None or (is_failed and outcome.job_id == failed_id):
+            raise MediakitError(str(outcome.problem))
+        return outcome.job_id
 
 
-def _labels(plan: BasePlan) -> list[dict[str, str]]:
+@dataclass(frozen=True)
+class Retry:
+    """The price and the budget for sending a cell again."""
+
+    price: Estimate
+    outcome: Outcome
+    limit_micro_usd: int | None = None
+    """The raised budget; None if the budget covers the price."""
+
+    @property
+    def text(self) -> str:
+        price = self.price.text
+        if self.limit_micro_usd is None:
+            return f"Retry (R) \N{MIDDLE DOT} {price}"
+        limit = format_usd(self.limit_micro_usd)
+        return f"Raise the budget to {limit} and send (R) \N{MIDDLE DOT} {price}"
+
+
+def _labels(plan: PlanFacts) -> list[dict[str, str]]:
     """Return the words of each cell's value on each axis; a job has its title."""
     words: dict[str, dict[str, str]] = {}
     for cell in plan.cells:
@@ -180,12 +337,23 @@ def _title(value: object) -> str:
 
 
 def wall_of(
-    results: AsyncResults,
-    rows: str | None = None,
-    cols: str | None = None,
-    open_form: OpenForm | None = None,
-) -> Gallery:
+    results: AsyncResults, rows: str | None = None, cols: str | None = None
+) -> SweepWall:
+    """Return the wall of a run; `AsyncResults.gallery` describes the axes."""
     if rows is None and cols is None:
         axes = [*results.plan.axes, *(["take"] if results.plan.takes > 1 else [])]
-        rows, cols = (*axes, None, None)[:2]
-    return Wall(results, rows, cols, open_form).gallery
+        # The values of a single axis flow in a grid.
+        rows, cols = (axes[0], axes[1]) if len(axes) > 1 else (None, None)
+    return SweepWall(results, rows, cols, _form_opener(results.plan))
+
+
+def _form_opener(plan: PlanFacts) -> OpenForm | None:
+    """Return what opens a form in which a result is used; None without a client."""
+    owner = plan.owner if isinstance(plan, Plan) else None
+    if owner is None:
+        return None
+
+    def open_form(path: str, name: str, values: dict[str, Any]) -> Any:
+        return owner.form(path, name=name, fresh=True, **values).widget
+
+    return open_form

@@ -1,4 +1,4 @@
-"""The rows, blocks and problems of a timeline, as plain data; pure.
+"""The rows, blocks and problems of a timeline, as plain data.
 
 Times are in milliseconds. How wide a millisecond is, and where the ruler's marks
 stand, depends on the page and is left to the browser.
@@ -10,19 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mediakit.clock import MS_PER_S
 from mediakit.history.titles import NO_NAMES
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
+    SPAN_WORDS,
     is_within,
     label_of,
     one_of,
     place_text,
     placed_text,
     problem_text,
+    sentence_case,
     short_name,
     within,
 )
-from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis, Item, Stretch
+from mediakit.widgets.timeline.time_axis import Axis, Item, Stretch
 
 MOST_PROBLEMS = 4
 VISIBLE = ("image", "video")
@@ -41,7 +44,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Row:
+class TimelineRow:
     """An item with its stretches."""
 
     name: str
@@ -57,8 +60,8 @@ class Timeline:
     """A timeline at one moment."""
 
     item_name: str  # of a row, such as "track"
-    span_name: str  # of a block, such as "keyframe"
-    rows: tuple[Row, ...]
+    span_name: str  # of a block, such as "clip"
+    rows: tuple[TimelineRow, ...]
     end_ms: float  # where the last block ends
     limit_ms: float | None  # where it must end; None for anywhere
     gaps: tuple[Stretch, ...]  # where nothing is seen before the end
@@ -82,7 +85,7 @@ def timeline_of(
     gaps = _gaps(rows)
     return Timeline(
         item_name=within(one_of(label_of(axis.spec))),
-        span_name=one_of(axis.spans.inner),
+        span_name=_span_name(axis),
         rows=rows,
         end_ms=_end(rows),
         limit_ms=axis.end_ms,
@@ -104,7 +107,7 @@ def timeline_payload(
 
 def _row(
     axis: Axis, at: int, item: Item, wrong: Sequence[Problem], titles: Mapping[str, str]
-) -> Row:
+) -> TimelineRow:
     spans = axis.inner(item)
     medium = axis.medium_of(item)
     stretches = [axis.stretch(span) for span in spans]
@@ -120,7 +123,7 @@ def _row(
         if stretch is not None
     )
     name = item.get(axis.name) if axis.name else None
-    return Row(
+    return TimelineRow(
         name=str(name or f"{within(one_of(label_of(axis.spec)))} {at + 1}"),
         kind=axis.kind_of(item),
         medium=medium[1] if medium else "",
@@ -150,7 +153,7 @@ def _overlaps(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
         busy_until_ms = max(busy_until_ms, stretch.end_ms)
 
 
-def _gaps(rows: Sequence[Row]) -> tuple[Stretch, ...]:
+def _gaps(rows: Sequence[TimelineRow]) -> tuple[Stretch, ...]:
     """Return where no picture is; a row without pictures has none."""
     seen = sorted(
         Stretch(block.start_ms, block.length_ms)
@@ -169,21 +172,23 @@ def _gaps(rows: Sequence[Row]) -> tuple[Stretch, ...]:
     return tuple(gaps)
 
 
-def _end(rows: Iterable[Row]) -> float:
+def _end(rows: Iterable[TimelineRow]) -> float:
     ends = (Stretch(b.start_ms, b.length_ms).end_ms for r in rows for b in r.blocks)
     return max(ends, default=0.0)
 
 
 def _sentences(
-    axis: Axis, wrong: Iterable[Problem], rows: Sequence[Row]
+    axis: Axis, wrong: Iterable[Problem], rows: Sequence[TimelineRow]
 ) -> tuple[str, ...]:
     labels = [
         axis.spans.label(at, block.at)
         for at, row in enumerate(rows)
         for block in row.blocks
     ]
+    times = dict(_time_sentences(axis, rows))
     sentences = [
-        f"{placed_text(problem, place_text(axis.spec, problem.field))}."
+        times.get(problem.field)
+        or f"{placed_text(problem, place_text(axis.spec, problem.field))}."
         for problem in wrong
         if any(is_within(problem, label) for label in labels)
     ]
@@ -193,11 +198,41 @@ def _sentences(
     return (*sentences[:MOST_PROBLEMS], f"And {more} more like these.")
 
 
+def _time_sentences(
+    axis: Axis, rows: Sequence[TimelineRow]
+) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the times of blocks, by field, in seconds."""
+    name, spans = sentence_case(_span_name(axis)), axis.spans
+    for at, row in enumerate(rows):
+        free_ms, last = 0.0, 0
+        for block in sorted(row.blocks, key=lambda block: block.start_ms):
+            label = spans.label(at, block.at)
+            end_ms = Stretch(block.start_ms, block.length_ms).end_ms
+            subject = f"{name} {block.at + 1} on {row.name}"
+            if block.start_ms < free_ms:
+                yield (
+                    f"{label}.{spans.start}",
+                    f"{subject} starts at {seconds(block.start_ms)} s, before "
+                    f"{_span_name(axis)} {last + 1} ends at {seconds(free_ms)} s.",
+                )
+            if axis.end_ms is not None and end_ms > axis.end_ms:
+                yield (
+                    f"{label}.{spans.length}",
+                    f"{subject} ends at {seconds(end_ms)} s; a film lasts at most "
+                    f"{seconds(axis.end_ms)} s.",
+                )
+            if end_ms > free_ms:
+                free_ms, last = end_ms, block.at
+
+
+def _span_name(axis: Axis) -> str:
+    return one_of(SPAN_WORDS.get(axis.spans.inner, axis.spans.inner))
+
+
 def _hint(axis: Axis) -> str:
-    one = one_of(axis.spans.inner)
     return (
-        f"Double-click a row to place its first {one}, then choose its medium below; "
-        "or add a row."
+        f"Double-click a row to add its first {_span_name(axis)}, then choose its file "
+        "below; or add a row."
     )
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from mediakit.history.titles import NO_NAMES
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.widgets.timeline.layout import Block, Row, seconds, timeline_of
+from mediakit.widgets.timeline.layout import Block, TimelineRow, seconds, timeline_of
 from mediakit.widgets.timeline.time_axis import Axis
 
 # Written into each element: a saved notebook has no style sheet of ours. Where a page
@@ -34,7 +34,7 @@ def still_html(
     return Markup('<div style="min-width:420px;text-align:left">{}</div>').format(rows)
 
 
-def _row_html(row: Row, end_ms: float) -> Markup:
+def _row_html(row: TimelineRow, end_ms: float) -> Markup:
     blocks = NO_HTML.join(_block_html(block, end_ms) for block in row.blocks)
     return Markup(
         '<div style="{}"><div style="{}"><b>{}</b> {}</div>'

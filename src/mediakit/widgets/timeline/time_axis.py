@@ -1,4 +1,4 @@
-"""Finds the time spans in a field's value, such as keyframes of tracks; pure."""
+"""Finds the time spans in a field's value, such as keyframes of tracks."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
+from mediakit.clock import MS_PER_S
 from mediakit.media_limits import MediaName
 from mediakit.rules import EndsBy, NoOverlap, Problem, Rule, Spans, UniqueIn
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import one_of
 
-MS_PER_S = 1000
 PER_S: Mapping[str, int] = {"ms": MS_PER_S, "s": 1}
 """How many of a unit make a second; other units have no timeline."""
 

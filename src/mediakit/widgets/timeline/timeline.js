@@ -16,7 +16,7 @@ const TICKS_MS = [
   100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000,
   600_000,
 ];
-const GONE = "The kernel is gone, so this timeline is read-only. It shows the last state.";
+const GONE = "The kernel was restarted. Run this cell to use the timeline.";
 const TIMELINE_KEYS =
   "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
   "it is; up and down choose another block, Enter goes to its fields, Delete " +
@@ -55,6 +55,7 @@ class Timeline {
 
   close() {
     this.sizes.disconnect();
+    this.root.remove();
   }
 
   // What is there once.
@@ -464,12 +465,9 @@ class Timeline {
     return Math.max(0, ...this.all().map((b) => b.start_ms + b.length_ms));
   }
 
-  // A round stretch of time with some air behind the last block.
+  // With some air behind the last block.
   get span() {
-    const end = this.endMs;
-    if (!end) return EMPTY_MS;
-    const step = tickStep(this.room / end);
-    return Math.ceil((end * 1.04) / step) * step;
+    return this.endMs ? this.endMs * 1.05 : EMPTY_MS;
   }
 
   get fitScale() {
@@ -639,7 +637,7 @@ class Timeline {
   drawPicture(picture, block, width, medium) {
     const source = this.source.pictureOf(medium, block.url);
     const broken = picture.dataset.broken === source;
-    picture.hidden = !source || broken || width < 120;
+    picture.hidden = !source || broken || width < 60;
     if (source && picture.getAttribute("src") !== source) picture.src = source;
   }
 
@@ -692,8 +690,8 @@ class Timeline {
     const focused = [...this.adds.children].indexOf(document.activeElement);
     const on = rows[row] ? ` on ${rows[row].name}` : "";
     const place = this.button(
-      `Place a ${span_name}`,
-      `Place a ${span_name}${on}, behind the others`,
+      `Add a ${span_name}`,
+      `Add a ${span_name}${on}, after the others`,
       () => this.add(row, null),
     );
     const others = kinds.map((kind) => {

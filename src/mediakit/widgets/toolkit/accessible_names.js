@@ -19,6 +19,7 @@ function name(root) {
     const state = button.matches(FOLDS) ? "aria-expanded" : "aria-pressed";
     set(button, state, String(button.classList.contains("mod-active")));
   }
+  if (root.closest(DISCONNECTED)) stopPaying(root);
   for (const region of root.querySelectorAll(".mk-live")) set(region, "role", "status");
 }
 
@@ -49,4 +50,4 @@ function render({ el }) {
   };
 }
 
-export default { render };
+export default { initialize: ({ model }) => keepCopies(model), render };

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 TOOLKIT = Path(__file__).parent
-SHARED = ("elements.js", "paid_clicks.js", "together.js")
+SHARED = ("elements.js", "saved_copies.js", "paid_clicks.js", "together.js")
+
+
+COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
 
 
 def script_of(folder: Path, *names: str) -> str:
@@ -13,4 +17,9 @@ def script_of(folder: Path, *names: str) -> str:
     # A widget's module cannot import a file: the browser gets its text alone.
     shared = (TOOLKIT / name for name in SHARED)
     files = (*shared, *(folder / name for name in names))
-    return "\n".join(file.read_text("utf-8") for file in files)
+    return "\n".join(map(code_of, files))
+
+
+def code_of(file: Path) -> str:
+    """Return a script without its lines of comment, which no page needs."""
+    return COMMENT.sub("", file.read_text("utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from mediakit.widgets.toolkit.cell_outputs import Cell
+from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 
 MOST_UNTOLD_RUNS = 20
 """How many runs keep what they show where the notebook does not tell its cells."""
@@ -36,7 +36,7 @@ class ReplacedByCell(Generic[C]):
         self._made: dict[tuple[Hashable, str], tuple[str, int]] = {}
         self._things: dict[Key, C] = {}
 
-    def next_key(self, kind: Any, cell: Cell | None) -> Key:
+    def next_key(self, kind: Any, cell: NotebookCell | None) -> Key:
         """Return the place of the next thing of a kind."""
         if cell is None:
             return kind, CellPlace()
@@ -44,7 +44,7 @@ class ReplacedByCell(Generic[C]):
         run, count = self._made.get((kind, name), (cell.run, 0))
         return kind, CellPlace(name, count if run == cell.run else 0)
 
-    def key(self, kind: Any, cell: Cell | None) -> Key:
+    def key(self, kind: Any, cell: NotebookCell | None) -> Key:
         """Return the place of a new thing, which is counted."""
         key = self.next_key(kind, cell)
         if cell is not None:
@@ -75,12 +75,16 @@ class ShownByCell(Generic[C]):
     def __init__(self) -> None:
         self._shown: dict[str, tuple[str, list[C]]] = {}
 
-    def now(self, cell: Cell) -> list[C]:
+    def now(self, cell: NotebookCell) -> list[C]:
         """Return what this run of a cell has shown."""
         run, shown = self._shown.get(cell.id, ("", []))
         return shown if run == cell.run else []
 
-    def add(self, cell: Cell, thing: C) -> None:
+    def all(self) -> list[C]:
+        """Return what the latest runs of all cells show."""
+        return [each for _, shown in self._shown.values() for each in shown]
+
+    def add(self, cell: NotebookCell, thing: C) -> None:
         now = [each for each in self.now(cell) if each is not thing]
         _, before = self._shown.pop(cell.id, ("", []))
         self._shown[cell.id] = (cell.run, [*now, thing])

@@ -18,17 +18,29 @@ from uuid import uuid4
 from IPython.core.interactiveshell import InteractiveShell
 from markupsafe import Markup
 
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.toolkit.styles import style_tag
 
 Publish = Callable[..., object]
 GROUP_SIZE = 8
 """How many cards share an output: JupyterLab shows the first 50 outputs of a cell."""
+OUTPUT = ".jp-OutputArea-child"
+"""An output of a cell or of an `Output` widget; it may hold further ones."""
+SHOWN = ".jp-OutputArea-output"
+"""The content of an output, by MIME type."""
 BROKEN = ".jupyter-widgets-error-widget"
 """What a page shows in place of a widget whose script the server does not have."""
 NEEDS_ANYWIDGET = (
     "The live view needs anywidget where the Jupyter server runs. Install it there "
     "with pip install anywidget, restart the server and reload this page."
 )
+
+NOT_LIVE = style_tag(f"{SHOWN} .mediakit-not-live{{display:block}}") + Markup(
+    '<p class="mediakit-not-live" hidden>This page cannot show live forms and jobs: '
+    "the Jupyter server may run in another environment than this kernel. mk.doctor() "
+    "in a cell names what it lacks and the line that installs it.</p>"
+)
+"""What JupyterLab shows of a widget if it has no extension for widgets at all."""
 
 
 class HasCard(Protocol):
@@ -42,7 +54,7 @@ class HasCard(Protocol):
 
 
 @dataclass(frozen=True)
-class Cell:
+class NotebookCell:
     """A cell that is being executed."""
 
     id: str  # the same when it is run again, where the notebook tells it
@@ -64,14 +76,14 @@ def in_kernel() -> bool:
     return _kernel() is not None
 
 
-def current_cell() -> Cell | None:
+def current_cell() -> NotebookCell | None:
     """Return the cell that is being executed; a terminal has none."""
     kernel = _kernel()
     if kernel is None:
         return None
     request: Mapping[str, Any] = kernel.get_parent("shell") or {}
     run = str(request.get("header", {}).get("msg_id", ""))
-    return Cell(str(request.get("metadata", {}).get("cellId") or run), run)
+    return NotebookCell(str(request.get("metadata", {}).get("cellId") or run), run)
 
 
 def _outputs_parent() -> Any:
@@ -113,7 +125,16 @@ def bundle_of(widget: Any, html: str = "", text: str = "") -> dict[str, Any]:
     # Without HTML and text, it would leave behind a dump of its traits.
     shown: Any = widget._repr_mimebundle_() or {}
     live = shown[0] if isinstance(shown, tuple) else shown
-    return {**live, "text/html": html, "text/plain": text}
+    return {**live, "text/html": f"{html}{NOT_LIVE}", "text/plain": text}
+
+
+@dataclass(frozen=True)
+class WrittenCard:
+    """The current content of a handle's output."""
+
+    version: int
+    html: str
+    text: str
 
 
 class CardHandle:
@@ -128,7 +149,12 @@ class CardHandle:
         self._groups: dict[str, list[HasCard]] = {}
         self._ends: list[Callable[[], None]] = []
         self._sent: dict[str, tuple[str, str]] = {}
+        self._cards: dict[str, WrittenCard] = {}
+        self._on_write: list[Callable[[], None]] = []
+        self.widget_id = ""  # the model of the live widget beside the cards
         self._parent: Any = None
+        self._nearest = ""  # the card that replaces the live widget once it is lost
+        self._is_above = False  # that card stands right above the live widget
         self._is_closed = False
         self.is_displayed = False
 
@@ -140,8 +166,11 @@ class CardHandle:
     @property
     def live_rules(self) -> str:
         """Return the rules that hide the cards, without a tag."""
+        # Of what is around a card, only its own output: an `Output` widget that holds a
+        # card holds the live widget, too.
         mine = f".mediakit-cards-{self.id}"
-        return f"{mine}{{display:none}}.jp-OutputArea-child:has({mine}){{display:none}}"
+        output = f"{OUTPUT}:has(> {SHOWN} > {mine})"
+        return f"{mine}{{display:none}}{output}{{display:none}}"
 
     def display(self) -> None:
         """Create the outputs, in the cell that is being executed."""
@@ -149,6 +178,9 @@ class CardHandle:
             self.is_displayed = True
             self._parent = None
             self._sent.clear()
+            above = [self.id] * any(self._head) + [*self._groups]
+            self._is_above = bool(above)
+            self._nearest = above[-1] if above else ""
             self._write(self.id, *self._head)
             for group in tuple(self._groups):
                 self._write_group(group)
@@ -156,6 +188,7 @@ class CardHandle:
 
     def display_beside(self, widget: Any) -> None:
         """Create the outputs, and below them the live widget that hides them."""
+        self.widget_id = widget.model_id
         self.display()
         publish(bundle_of(widget))
 
@@ -164,7 +197,19 @@ class CardHandle:
         with self._lock:
             made = CardHandle(publish=self._publish)
             made.is_displayed, made._parent = self.is_displayed, self._parent
+            made._nearest = self._nearest
+            # The live widget of these is theirs, too.
+            made._cards, made._on_write = self._cards, self._on_write
             return made
+
+    @property
+    def cards(self) -> dict[str, WrittenCard]:
+        """Return the content of the outputs, by display ID."""
+        return dict(self._cards)
+
+    def on_write(self, listener: Callable[[], None]) -> None:
+        """Call a function after each change of an output."""
+        self._on_write.append(listener)
 
     def show(self, html: str, text: str = "") -> None:
         """Write the head; the same is not sent again."""
@@ -211,25 +256,40 @@ class CardHandle:
             return
         update = display_id in self._sent
         self._sent[display_id] = (html, text)
+        self._nearest = self._nearest or display_id
+        before_this = self._cards.get(display_id)
+        version = 1 if before_this is None else before_this.version + 1
+        wrapped = self._wrapped(html, display_id, version)
+        self._cards[display_id] = WrittenCard(version, wrapped, text)
         self._publish(
-            {
-                "text/html": self._wrapped(html, is_head=display_id == self.id),
-                "text/plain": text,
-            },
+            {"text/html": wrapped, "text/plain": text},
             transient={"display_id": display_id},
             update=update,
             parent=self._parent,
         )
+        for listener in self._on_write:
+            listener()
 
-    def _wrapped(self, html: str, *, is_head: bool) -> str:
+    def _wrapped(self, html: str, display_id: str, version: int) -> str:
+        tag = style_tag(self._rules_of_lost) if display_id == self._nearest else NO_HTML
+        mark = Markup('data-card="{}" data-version="{}"').format(display_id, version)
+        cards = Markup('<div class="mediakit-cards-{}" {}>{}</div>')
+        return str(tag + cards.format(self.id, mark, Markup(html)))
+
+    @property
+    def _rules_of_lost(self) -> str:
+        """Return what hides the live widget where it does not work, and says why."""
         # Where the kernel is gone, the widget beside the cards is one line, an error
         # or "Loading widget..." for good, that the cards make needless. It alone has
-        # neither an element in it nor a type, as every other output does.
-        mine = f".mediakit-cards-{self.id}"
-        area = f".jp-OutputArea:has({mine})"
-        dead = ".jp-OutputArea-output:not([data-mime-type]):not(:has(*))"
-        broken = f"{area}:has({BROKEN}) {mine}::before"
-        needs = f'{broken}{{display:block;content:"{NEEDS_ANYWIDGET}"}}'
-        rules = f"{area} {dead}{{display:none}}{needs if is_head else ''}"
-        cards = Markup('{}<div class="mediakit-cards-{}">{}</div>')
-        return str(cards.format(style_tag(rules), self.id, Markup(html)))
+        # neither an element in it nor a type. Others in the cell keep their lines.
+        card = f'{SHOWN} > [data-card="{self._nearest}"]'
+        dead = f"{SHOWN}:not([data-mime-type]):not(:has(*))"
+        if self._is_above:
+            mine = f"{OUTPUT}:has(> {card})"
+            line = f"{mine} + {OUTPUT} > {dead}"
+            broken = f"{mine}:has(+ {OUTPUT} {BROKEN}) > {card}"
+        else:
+            line = f"{OUTPUT}:has(~ {OUTPUT} > {card}) > {dead}"
+            broken = f"{OUTPUT}:has({BROKEN}) ~ {OUTPUT} > {card}"
+        needs = f'{broken}::before{{display:block;content:"{NEEDS_ANYWIDGET}"}}'
+        return f"{line}{{display:none}}{needs}"

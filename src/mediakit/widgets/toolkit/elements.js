@@ -3,6 +3,8 @@
 // All text is set as text, never as markup. Each widget's script begins with this file.
 
 const COPYING = "Your browser cannot play this file. Making a copy that it can play…";
+const ENDED_EARLY = "The file ended early. Try again.";
+const NOT_THE_FILE = "The server did not send the file.";
 const UNPLAYABLE = "Your browser cannot show this file, or it has been deleted.";
 
 const make = (tag, name = "", text) => {
@@ -78,28 +80,54 @@ const comes = (element, names, ms) =>
 // letters for the cells: it looks at what has the focus, and at nothing above that.
 const keepKeys = (root) => {
   root.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"));
-  // It forbids line breaks in cells, so that running one adds no line to it.
+  keepUndo(root);
+  // It forbids line breaks in cells; the keys that run cells are none here either.
   root.addEventListener("keydown", (event) => {
-    const isPlain = event.key === "Enter" && !event.ctrlKey && !event.metaKey && !event.isComposing;
     // A form may stand in another element that keeps its keys.
-    if (!isPlain || event.defaultPrevented || event.target.tagName !== "TEXTAREA") return;
+    if (event.key !== "Enter" || event.isComposing || event.defaultPrevented) return;
+    if (event.target.tagName !== "TEXTAREA") return;
     event.preventDefault();
-    document.execCommand("insertText", false, "\n");
+    const runsCells = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
+    if (!runsCells) document.execCommand("insertText", false, "\n");
   });
 };
 
+// JupyterLab cancels undo in a box whose keydowns reach it. Saving is left to it.
+const UNDO_KEYS = ["z", "y", "control", "meta", "shift"];
+const boxKey = (event) => {
+  const key = event.key.toLowerCase();
+  if ((!event.ctrlKey && !event.metaKey && key !== "shift") || event.altKey) return;
+  if (UNDO_KEYS.includes(key)) event.stopPropagation();
+  const { dataset } = event.target;
+  if (key !== "s" || event.shiftKey || !dataset.lmSuppressShortcuts) return;
+  delete dataset.lmSuppressShortcuts;
+  setTimeout(() => (dataset.lmSuppressShortcuts = "true"));
+};
+const keepUndo = (root) =>
+  root.addEventListener("focusin", ({ target }) => {
+    if (target.matches("textarea, input")) target.addEventListener("keydown", boxKey);
+  });
+
 // Keeps from the notebook what is typed anywhere in an element: its own keys cut cells,
 // delete them and add others.
-const holdKeys = (root) =>
+const holdKeys = (root) => {
+  keepUndo(root);
   root.addEventListener("keydown", (event) => {
     if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
   });
+};
 
-// Marks an element once the kernel of its widget is gone: JupyterLab marks views of its own
-// alone. Returns what ends that.
+// Marks an element whose kernel is gone, or whose widget a notebook has saved: JupyterLab
+// marks views of its own alone. Returns what ends that.
 const markGone = (model, root) => {
-  const gone = () => root.classList.add("mk-gone");
+  const gone = () => {
+    root.classList.add("mk-gone");
+    stopPaying(root);
+  };
   model.on("comm_live_update", gone);
+  queueMicrotask(() => {
+    if (root.closest(DISCONNECTED)) gone();
+  });
   return () => model.off("comm_live_update", gone);
 };
 
@@ -141,25 +169,54 @@ const makeMedium = (cell, poster, { preload = "none", label = "", controls = fal
   player.src = cell.url;
   return player;
 };
-// A player whose file the browser cannot play plays the copy that the kernel makes of it.
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
+// Why the browser cannot reach an address of the kernel's machine, with what to do about
+// it; "" where it can. Behind a hub such an address has the page's own origin, and a page
+// of the server's comes in place of the file.
+const unreachable = async (url) => {
+  const { origin, hostname, port: own, pathname } = new URL(url, document.baseURI);
+  const proxied = origin === location.origin ? /\/proxy\/(\d+)\//.exec(pathname)?.[1] : "";
+  if (proxied === undefined || (!proxied && !LOOPBACK.test(hostname))) return "";
+  const port = proxied || own;
+  const answer = proxied
+    ? fetch(url, { method: "HEAD", credentials: "same-origin" })
+    : fetch(url, { method: "HEAD", credentials: "omit", mode: "no-cors" });
+  const response = await answer.catch(() => null);
+  const type = response?.headers.get("Content-Type") ?? "";
+  if (response && !(proxied && type.startsWith("text/html"))) return "";
+  const remedy = proxied
+    ? "Install jupyter-server-proxy where the Jupyter server runs."
+    : `Forward that port, too, such as with ssh -L ${port}:127.0.0.1:${port}.`;
+  return `Your browser cannot reach 127.0.0.1:${port} of the machine that runs the kernel. ${remedy}`;
+};
+// A result that the browser cannot show is shown as the kernel passes it on: a clip as a
+// copy that plays, a picture as it is.
 // A video without a picture is not an error for a browser (H.265 with sound).
 // Returns what asks for the copy; it is asked for at once unless `waitsForPlay`.
-const playCopy = (source, cell, medium, { waits, plays, fails, waitsForPlay = false }) => {
-  const isOwn = () => medium.getAttribute("src") === cell.url;
+const playCopy = (source, cell, medium, { waits, plays, fails, waitsForPlay = false, poster = "" }) => {
+  const isPicture = medium.tagName === "IMG";
+  const isOwn = () => [cell.url, poster || cell.url].includes(medium.getAttribute("src"));
   const copy = async () => {
-    waits?.();
+    const reason = await unreachable(cell.url);
+    if (!isOwn()) return;
+    if (isPicture && !reason) {
+      fails(UNPLAYABLE);
+      return;
+    }
+    if (isPicture && poster) medium.src = poster;
+    waits?.(reason || COPYING);
     const { url, problem } = await source.copyOf(cell);
     if (!isOwn()) return;
     if (!url) {
-      fails(problem);
+      fails([reason, problem].filter(Boolean).join(" "));
       return;
     }
     medium.src = url;
-    plays?.();
+    plays?.(reason);
   };
   const fail = () => {
     if (!medium.getAttribute("src")) return;
-    if (!isOwn() || medium.tagName === "IMG") fails(UNPLAYABLE);
+    if (!isOwn()) fails(UNPLAYABLE);
     else if (waitsForPlay && medium.paused) medium.dataset.needsCopy = "true";
     else copy();
   };
@@ -168,6 +225,46 @@ const playCopy = (source, cell, medium, { waits, plays, fails, waitsForPlay = fa
     if (medium.tagName === "VIDEO" && !medium.videoWidth) fail();
   });
   return copy;
+};
+// Fetches a whole result, or fails. Behind a hub the page's own origin asks for its cookie,
+// and answers with a login page where that is missing or has expired.
+const fetchFile = async (url, { medium, bytes: known }, signal, tell = () => {}) => {
+  tell("…");
+  const response = await fetch(url, { signal, mode: "cors", credentials: "same-origin", cache: "no-store" });
+  if (!response.ok) throw new Error(`the answer was ${response.status}`);
+  const type = response.headers.get("Content-Type") ?? "";
+  const isOwn = new URL(url, document.baseURI).origin === location.origin;
+  const isOther = type && medium && !type.startsWith(`${medium}/`) && !type.includes("octet-stream");
+  const isPage = type.startsWith("text/html");
+  if ((isOwn && response.redirected) || isPage || isOther) throw new Error(NOT_THE_FILE);
+  const total = Number(response.headers.get("Content-Length")) || 0;
+  let bytes = 0;
+  const count = (piece, out) => {
+    bytes += piece.byteLength;
+    if (total) tell(`${Math.floor((100 * bytes) / total)}%`);
+    out.enqueue(piece);
+  };
+  // The browser may keep on its disk what it makes a blob of.
+  const counted = response.body.pipeThrough(new TransformStream({ transform: count }));
+  const blob = await new Response(counted, { headers: { "Content-Type": type } }).blob();
+  if (total && bytes !== total) throw new Error(ENDED_EARLY);
+  if (known && bytes !== known) throw new Error(NOT_THE_FILE);
+  return blob;
+};
+// Adds the recipe to a file that was fetched, as the kernel says; without it where the
+// kernel does not answer soon, or the file is another one.
+const RECIPE_MS = 5000;
+const withRecipe = async (blob, recipe) => {
+  const late = new Promise((resolve) => setTimeout(resolve, RECIPE_MS, {}));
+  const { size, places = [], buffers = [] } = (await Promise.race([recipe, late])) ?? {};
+  if (!places.length || size !== blob.size) return blob;
+  const parts = [];
+  let at = 0;
+  places.forEach(([start, end], place) => {
+    parts.push(blob.slice(at, start), buffers[place]);
+    at = end;
+  });
+  return new Blob([...parts, blob.slice(at)], { type: blob.type });
 };
 // Has the browser save a file. A link with a "download" attribute is ignored for files of
 // another origin, so it gets one of the page's own.

@@ -1,7 +1,9 @@
 // Lets a button that costs money take one click: not the second one of a double click,
-// and none shortly after the button came to where the pointer is, or was renamed there.
+// none shortly after the button came to where the pointer is, or was renamed there, none
+// of a key that is held down, and none once the kernel is gone.
 
 const PAID = ".mk-paid";
+const DISCONNECTED = ".jupyter-widgets-disconnected"; // JupyterLab's mark
 const NEW_MS = 600;
 const SECOND_MS = 900; // longer than the slowest double click
 const LOOK_MS = 100;
@@ -10,6 +12,29 @@ const NOTHING = { button: null, words: "", sinceMs: -Infinity };
 
 const isInside = ({ left, right, top, bottom }, { x, y }) =>
   x >= left && x <= right && y >= top && y <= bottom;
+
+// Says that a click was held because the button has just come to the pointer.
+const AGAIN_MS = 2500;
+const sayAgain = (button) => {
+  const price = button.textContent.split(" · ").slice(1).join(" · ");
+  const note = makeRole("mk-again", "status", price ? `Click again to pay ${price}` : "Click again");
+  const { left, right, top, bottom } = button.getBoundingClientRect();
+  document.querySelector(".mk-again")?.remove();
+  document.body.append(note);
+  const { width, height } = note.getBoundingClientRect();
+  const middle = (left + right - width) / 2;
+  note.style.left = `${Math.max(4, Math.min(middle, window.innerWidth - width - 4))}px`;
+  note.style.top = `${top > height + 8 ? top - height - 6 : bottom + 6}px`;
+  setTimeout(() => note.remove(), AGAIN_MS);
+};
+
+// Takes the buttons that pay from an element whose kernel is gone.
+function stopPaying(root) {
+  for (const button of root.querySelectorAll(PAID)) {
+    button.inert = true;
+    set(button, "aria-disabled", "true");
+  }
+}
 
 function guardPaidClicks() {
   const once = Symbol.for("mediakit.paidClicks");
@@ -42,21 +67,32 @@ function guardPaidClicks() {
     if (isKey) lookAtFocus();
     else lookAtPointer(at);
     const button = event.target.closest?.(PAID) ?? null;
-    const now = performance.now();
+    // When it was done: a busy page hears of it later.
+    const now = event.timeStamp;
     const isSoon = now - last.atMs < SECOND_MS;
     const isNear = isSoon && Math.hypot(at.x - last.x, at.y - last.y) < NEAR_PX;
     const isSecond = isNear || (isSoon && button === last.button);
     const isNew = now - (isKey ? focused : pointed).sinceMs < NEW_MS;
     // What came to the place of a paid button meanwhile is not meant either.
     const isStray = isNear && last.button !== null;
-    const isHeld = isStray || (button && (event.detail > 1 || isSecond || isNew));
+    const isGone = button?.closest(`.mk-gone, ${DISCONNECTED}`);
+    const isHeld = isStray || (button && (event.detail > 1 || isSecond || isNew || isGone));
     last = { button: isHeld ? last.button : button, ...at, atMs: now };
     if (isHeld) {
+      // Not after a click that counted: nobody should pay for a second one.
+      if (button && isNew && event.detail <= 1 && !isSecond && !isGone) sayAgain(button);
       event.preventDefault();
       event.stopImmediatePropagation();
     }
   };
   document.addEventListener("click", hear, true);
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.repeat && event.key === "Enter" && event.target.closest?.(PAID)) event.preventDefault();
+    },
+    true,
+  );
   document.addEventListener(
     "pointermove",
     ({ clientX, clientY }) => lookAtPointer({ x: clientX, y: clientY }),

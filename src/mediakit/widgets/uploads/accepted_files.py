@@ -1,4 +1,4 @@
-"""Which files a field accepts, by name, type and size; pure."""
+"""Which files a field accepts, by name, type and size."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Piece = tuple[object, memoryview]
 """Where a piece begins in its file, as the page says, and its bytes."""
 
 
-class Receiver:
+class ChunkReceiver:
     """Takes files that a page sends through one widget."""
 
     def __init__(

@@ -24,7 +24,7 @@ const labelFor = (text, input) => {
   return label;
 };
 const box = (tag, traits, tell) => {
-  const input = Object.assign(make(tag), { autocomplete: "off", ...traits });
+  const input = Object.assign(make(tag), { autocomplete: "off", dir: "auto", ...traits });
   input.addEventListener("input", tell);
   return input;
 };
@@ -38,7 +38,7 @@ const folding = (text, turn, name = "mk-fold") => {
 
 const CONTROLS = {
   text(form, spec, at) {
-    const input = box(spec.long ? "textarea" : "input", { placeholder: spec.placeholder ?? "" }, at.tell);
+    const input = box(spec.long ? "textarea" : "input", { placeholder: spec.placeholder ?? "", dir: "auto" }, at.tell);
     const count = () => input.value.length;
     return {
       root: input,
@@ -83,7 +83,7 @@ const CONTROLS = {
 
   media: (form, spec, at) => mediumControl(form, spec, at),
   media_list: (form, spec, at) => mediaControl(form, spec, at),
-  items: (form, spec, at) => itemsControl(spec, at),
+  items: (form, spec, at) => itemsControl(form, spec, at),
   rows: (form, spec, at) => new Rows(form, spec, at),
   object: (form, spec, at) => objectControl(form, spec, at),
   variants: (form, spec, at) => variantsControl(form, spec, at),
@@ -93,7 +93,8 @@ const CONTROLS = {
 function fewChoices(spec, at) {
   const root = make("div", "mk-few");
   let chosen = 0;
-  const draw = () => buttons.forEach((each, place) => each.setAttribute("aria-pressed", String(place === chosen)));
+  let counts = null; // what another field sets, which is not the value of this one
+  const draw = () => buttons.forEach((each, place) => set(each, "aria-pressed", String(place === (counts ?? chosen))));
   const buttons = spec.options.map((text, place) =>
     button(text, "", () => {
       chosen = place;
@@ -108,6 +109,10 @@ function fewChoices(spec, at) {
     read: () => chosen,
     write(place) {
       chosen = place ?? 0;
+      draw();
+    },
+    override(place) {
+      counts = place;
       draw();
     },
   };
@@ -134,21 +139,24 @@ function reachedNumber(spec, at) {
   const [least, most, step] = spec.reach;
   const root = make("div", "mk-number");
   let kept = spec.start || spec.middle;
-  const isWithin = () => input.value !== "" && Number(input.value) >= least && Number(input.value) <= most;
+  const isNumber = () => input.value.trim() !== "" && Number.isFinite(Number(input.value));
+  const isWithin = () => isNumber() && Number(input.value) >= least && Number(input.value) <= most;
   const follow = () => {
-    if (!isWithin()) return;
-    kept = input.value;
-    if (slider) slider.value = input.value;
+    set(input, "aria-valuenow", isNumber() ? input.value : null);
+    if (slider && isNumber()) slider.value = input.value; // at its end, if it is beyond
+    if (isWithin()) kept = input.value;
   };
-  const input = Object.assign(make("input"), { type: "number", step: "any", autocomplete: "off" });
-  input.setAttribute("aria-label", spec.label);
+  // A number box of the browser's own would take the mouse wheel, which scrolls the page.
+  const input = Object.assign(make("input"), { inputMode: "decimal", autocomplete: "off" });
+  const aria = { role: "spinbutton", "aria-valuemin": least, "aria-valuemax": most, "aria-label": spec.label };
+  for (const [name, value] of Object.entries(aria)) input.setAttribute(name, value);
   input.addEventListener("input", () => {
-    if (input.value === "") return;
+    if (input.value.trim() === "") return;
     follow();
     at.tell();
   });
   input.addEventListener("change", () => {
-    if (input.value !== "") return;
+    if (input.value.trim() !== "") return;
     input.value = kept;
     at.tell();
   });
@@ -157,7 +165,7 @@ function reachedNumber(spec, at) {
     const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!way) return;
     event.preventDefault();
-    const next = Number(input.value || kept) + way * step;
+    const next = Number(isNumber() ? input.value : kept) + way * step;
     input.value = String(Math.round(next * 1e6) / 1e6);
     follow();
     at.tell();
@@ -212,13 +220,17 @@ function switching(spec, turn) {
 }
 
 // Numbers or texts, a box for each.
-function itemsControl(spec, at) {
+function itemsControl(form, spec, at) {
   const [root, items] = [make("div", "mk-column mk-list"), make("div", `mk-flow mk-items ${spec.text ? "mk-texts" : ""}`)];
   const boxes = [];
+  // Where other fields say how many there are, all of them are added and removed at once.
+  let followed;
+  const needed = () => (at.isInner ? undefined : form.state.lists?.[spec.name]);
   const draw = () => {
-    const [count, most] = [boxes.length, spec.most];
-    write(head, count ? (most ? `${count} of at most ${most}` : `${count}`) : "Not set");
-    more.disabled = Boolean(most) && count >= most;
+    const [count, most] = [boxes.length, needed()?.[0] ?? spec.most];
+    write(head, count ? (most ? `${count} of ${most}` : `${count}`) : "Not set");
+    write(less, needed() ? "Remove all" : "Remove last");
+    more.disabled = (Boolean(most) || Boolean(needed())) && count >= most;
     less.disabled = !count;
   };
   const grow = (text) => {
@@ -231,15 +243,21 @@ function itemsControl(spec, at) {
     return input;
   };
   const shrink = () => boxes.pop().remove();
+  const fit = ([count, first]) => {
+    while (boxes.length > count) shrink();
+    while (boxes.length < count) grow(first || spec.first);
+  };
   const head = make("span", "mk-quiet mk-count");
   const more = button("Add", `Add to ${spec.label.toLowerCase()}`, () => {
-    const input = grow(spec.text ? "" : (boxes.at(-1)?.value ?? spec.first));
+    const [count, first] = needed() ?? [boxes.length + 1, boxes.at(-1)?.value];
+    const before = boxes.length;
+    fit([count, spec.text ? "" : first]);
     draw();
     at.tell();
-    input.focus();
+    boxes[before].focus();
   });
   const less = button("Remove last", `Remove the last of ${spec.label.toLowerCase()}`, () => {
-    shrink();
+    fit([needed() ? 0 : boxes.length - 1]);
     draw();
     at.tell();
   });
@@ -253,6 +271,17 @@ function itemsControl(spec, at) {
     write(texts = []) {
       while (boxes.length > texts.length) shrink();
       texts.forEach((text, place) => (boxes[place] ? fill(boxes[place], text) : grow(text)));
+      draw();
+    },
+    // Follows another field that has changed, such as one more picture.
+    follow() {
+      const [count, first] = needed() ?? [];
+      const isOther = followed && count && count !== followed;
+      followed = count;
+      if (isOther && boxes.length) {
+        fit([count, spec.text ? "" : first]);
+        at.tell();
+      }
       draw();
     },
   };

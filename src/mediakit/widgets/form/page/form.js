@@ -1,12 +1,12 @@
 // A form: its fields, its price with the buttons that pay, and its jobs.
 //
-// Values live on the page. An edit sends the fields that the kernel has not heard of yet,
-// one message at a time, and the answer says all that follows from them. Generate sends
-// every value and the price that stands on the button.
+// Values live on the page. An edit sends what the kernel has not heard of yet, one message at
+// a time. Generate sends every value and the price that stands on the button.
 
 const ANSWER_MS = 3000;
+const RECIPE_BYTES = 256 * 1024;
 const CODE_HINT = "This call does the same. Click the code to select all of it.";
-const GONE_TEXT = "The kernel does not answer any more, so this form is read-only. Run its cell again.";
+const GONE_TEXT = "The kernel was restarted. Run this cell to use the form.";
 
 // Listens once for each model, and keeps what the kernel sends until it is drawn.
 const PARTS = ["values", "names", "found"]; // of which only what has changed is sent
@@ -126,13 +126,30 @@ class Form {
     this.past.append(this.pastText, button("Show its results", "Nothing is sent", () => this.model.send({ do: "sweep", past: true })));
     this.code = new Code("Copy as Python", (open) => this.model.send({ do: "code", open }));
     this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root);
-    this.root.append(head, body);
-    this.root.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.go.click();
-    });
+    this.wide = make("div", "mk-wide-slot"); // what needs the whole width
+    this.root.append(head, this.wide, body);
+    this.takeDrops();
+  }
+
+  // A result that was saved brings its settings, wherever it is dropped but on a field
+  // that takes it as a file.
+  takeDrops() {
+    const hear = (name, act) =>
+      this.root.addEventListener(name, (event) => {
+        if (!holdsFiles(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        act(event.dataTransfer.files);
+      });
+    hear("dragover", () => {});
+    hear("drop", ([file]) => this.sendRecipe(file));
+  }
+
+  async sendRecipe(file) {
+    if (!file) return;
+    const ends = [file.slice(0, RECIPE_BYTES), file.slice(Math.max(0, file.size - RECIPE_BYTES))];
+    const buffers = await Promise.all(ends.map((end) => end.arrayBuffer()));
+    this.model.send({ do: "recipe", name: file.name }, undefined, buffers);
   }
 
   buildPay() {
@@ -145,7 +162,7 @@ class Form {
     this.owned = row(this.ownedText, button("Show it", "Show your existing result; nothing is sent or charged", () => this.model.send({ do: "show_owned" })));
     this.reason = makeRole("mk-reason mk-quiet", "status");
     this.bar = makeBox("mk-bar", make("i"));
-    this.funds = make("div", "mk-quiet mk-small-print mk-funds");
+    this.funds = make("span", "mk-cut");
     this.caution = make("div", "mk-warn");
     this.slots = makeRole("mk-notice mk-slots", "status");
     this.lines = make("div");
@@ -156,15 +173,16 @@ class Form {
       this.showLines();
     }, "mk-small mk-opens");
     breakdown.title = "Show how the price is calculated";
-    const refresh = button("Refresh balance", "Read the balance again", () => this.model.send({ do: "refresh" }), "mk-small mk-quiet-button");
+    const refresh = button("↻", "Read the balance again", () => this.model.send({ do: "refresh" }), "mk-small mk-quiet-button mk-icon");
     this.sweeping = folding("Sweep…", (open) => {
       setFold(this.sweeping, open);
       this.model.send({ do: "sweep", open });
     }, "mk-small mk-opens");
     this.sweeping.title = "Turn fields into lists, and see what all combinations cost";
     this.error = make("div");
-    const balance = makeBox("", this.bar, this.funds, this.caution);
-    const buttons = row(breakdown, refresh, this.sweeping);
+    this.funded = makeBox("mk-quiet mk-small-print mk-funds", this.funds, refresh);
+    const balance = makeBox("", this.bar, this.funded, this.caution);
+    const buttons = row(breakdown, this.sweeping);
     pay.append(this.amount, this.go, this.slots, this.owned, this.reason, balance, buttons, this.lines, this.error);
     return pay;
   }
@@ -183,29 +201,32 @@ class Form {
     member.control = control;
     member.root = root;
     member.note.id = newId();
+    const [help, helpText] = spec.help ? this.helpOf(spec) : [];
+    const named = (name) => (help ? makeBox("mk-row mk-named", name, help) : name);
     if (control.isTick) {
       const line = make("label", "mk-row mk-check");
       member.name = make("span", "", spec.label);
       line.title = spec.hint ?? "";
       line.append(control.root, member.name);
-      root.append(line);
+      root.append(named(line));
     } else if (control.isNamed) {
       member.name = control.name;
-      root.append(control.root);
+      root.append(named(control.root));
     } else if (control.isGroup) {
       root.setAttribute("role", "group");
       root.setAttribute("aria-label", spec.label ?? "");
       member.name = make("span", "mk-label", spec.label);
       member.name.title = spec.hint ?? "";
-      if (control.bar) control.bar.prepend(member.name);
-      else if (spec.label) root.append(member.name);
+      if (control.bar) control.bar.prepend(named(member.name));
+      else if (spec.label) root.append(named(member.name));
       root.append(control.root);
     } else {
       const label = labelFor(spec.label, control.input);
       label.title = spec.hint ?? "";
       member.name = label;
-      root.append(label, control.root);
+      root.append(named(label), control.root);
     }
+    if (helpText) root.append(helpText);
     control.input?.setAttribute("aria-describedby", member.note.id);
     member.require = (isRequired) => write(member.name, isRequired ? `${spec.label} *` : (spec.label ?? ""));
     member.require(Boolean(spec.required));
@@ -213,6 +234,21 @@ class Form {
     root.append(member.note);
     this.members.add(member);
     return member;
+  }
+
+  // What a field does, behind a button: by click, key and touch.
+  helpOf({ label, help }) {
+    const text = make("div", "mk-quiet mk-small-print mk-help-text", help);
+    text.id = newId();
+    text.hidden = true;
+    const mark = folding("?", (isOpen) => {
+      setFold(mark, isOpen);
+      text.hidden = !isOpen;
+    }, "mk-help");
+    mark.setAttribute("aria-label", "Help");
+    mark.title = `What ${label} does`;
+    mark.setAttribute("aria-controls", text.id);
+    return [mark, text];
   }
 
   drop(member) {
@@ -277,7 +313,7 @@ class Form {
       lengthOf: (medium, url) => found(medium, url)?.length_s,
     };
     member.timeline = new Timeline(source, spec, this.state.timelines[name]);
-    member.root.prepend(member.timeline.root);
+    this.wide.append(member.timeline.root);
     member.timeline.draw();
   }
 
@@ -391,6 +427,8 @@ class Form {
       for (const part of member.root.children) part.toggleAttribute("inert", isOff && part !== member.note);
       member.root.classList.toggle("mk-off", isOff);
       member.require(state.required.includes(name));
+      member.control.follow?.();
+      member.control.override?.(state.counts[name] ?? null);
       if (member.timeline && state.timelines[name]) member.timeline.show(state.timelines[name]);
     }
     this.showNotes();
@@ -455,6 +493,7 @@ class Form {
       this.bar.className = `mk-bar mk-${price.tone}`;
       this.bar.firstChild.style.width = `${price.share * 100}%`;
       write(this.funds, price.funds);
+      this.funds.title = [price.funds, price.held].filter(Boolean).join(". ");
       write(this.caution, price.caution);
       this.showLines();
     }
@@ -518,7 +557,7 @@ class Form {
 }
 
 function initialize({ model }) {
-  const ends = [hearJobs(model), hearForm(model)];
+  const ends = [hearJobs(model), hearForm(model), keepCopies(model)];
   return () => ends.forEach((end) => end());
 }
 

@@ -308,7 +308,7 @@ class Uploads {
   add(files) {
     if (!files.length) return;
     this.problem = "";
-    if (files.length > 1 && !this.input.multiple) this.problem = "This field takes one file. Choose one of them.";
+    if (files.length > 1 && !this.input.multiple) this.problem = "This field takes only one file. Choose one.";
     else this.waiting.push(...files);
     if (!this.now) this.next();
     this.draw();

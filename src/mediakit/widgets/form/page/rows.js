@@ -25,7 +25,8 @@ class Rows {
       const at = this.rows.findIndex((row, place) => !isSame(row.read(), wires[place]));
       this.rows.splice(at < 0 ? this.rows.length - 1 : at, 1)[0].close();
     }
-    const few = wires.length <= MOST_UNFOLDED;
+    // A timeline unfolds the row that is chosen on it.
+    const few = !this.spec.timeline && wires.length <= MOST_UNFOLDED;
     wires.forEach((wire, place) => {
       if (this.rows[place]) this.rows[place].write(wire);
       else this.rows.push(new Row(this, wire, few));
@@ -62,7 +63,7 @@ class Rows {
 
   arrange() {
     const [{ rows, spec }, count] = [this, this.rows.length];
-    write(this.count, count ? (spec.most ? `${count} of at most ${spec.most}` : `${count}`) : "none");
+    write(this.count, count ? (spec.most ? `${count} of ${spec.most}` : `${count}`) : "none");
     this.more.disabled = Boolean(spec.most) && count >= spec.most;
     rows.forEach((row, at) => {
       putAt(this.list, at, row.root);
@@ -168,7 +169,7 @@ class Row {
 
   draw() {
     const name = `${titleCase(this.list.spec.one)} ${this.list.rows.indexOf(this) + 1}`;
-    const words = this.control ? "" : summaryOf(this.wire);
+    const words = this.control ? "" : summaryOf(this.wire, this.list.spec.item);
     write(this.fold, words ? `${name} · ${words}` : name);
   }
 
@@ -179,13 +180,15 @@ class Row {
   }
 }
 
-// What a folded row holds: "video · intro · 2 keyframes", "timestamp 500 · a.png".
-function summaryOf(wire) {
+// What a folded row holds: "video · intro · 2 clips", "timestamp 500 · a.png".
+function summaryOf(wire, item) {
   if (!wire?.of) return typeof wire === "string" ? shortName(wire) : "";
-  const facts = Object.entries(wire.of).map(([name, item]) => {
-    if (Array.isArray(item)) return `${item.length} ${item.length === 1 ? name.replace(/s$/, "") : name}`;
-    if (typeof item !== "string" || !item) return "";
-    return Number.isFinite(Number(item)) ? `${name} ${item}` : shortName(item);
+  const { fields = [] } = item.variants?.[wire.tag] ?? item;
+  const labelOf = (name) => (fields.find((each) => each.name === name)?.label ?? name).toLowerCase();
+  const facts = Object.entries(wire.of).map(([name, value]) => {
+    if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? labelOf(name).replace(/s$/, "") : labelOf(name)}`;
+    if (typeof value !== "string" || !value) return "";
+    return Number.isFinite(Number(value)) ? `${name} ${value}` : shortName(value);
   });
   return [wire.tag, ...facts].filter(Boolean).slice(0, 4).join(" · ");
 }

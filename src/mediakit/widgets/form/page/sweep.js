@@ -1,5 +1,7 @@
 // The part of a form that varies fields, and runs every combination.
 
+const MOST_LINES = 8; // of a box of values, before it scrolls
+
 class Sweep {
   constructor(form) {
     this.form = form;
@@ -9,7 +11,7 @@ class Sweep {
     const ticks = makeRole("mk-field", "group", make("div", "mk-label", "What varies"), this.varies);
     ticks.setAttribute("aria-label", "What varies");
     this.boxes = make("div", "mk-flow mk-fields");
-    this.takes = this.textBox("Takes", { inputMode: "numeric", title: "How many draws of each combination" }, "takes");
+    this.takes = this.textBox("Takes", { inputMode: "numeric", title: "Results per combination" }, "takes");
     this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
     this.plan = makeRole("", "status");
     this.said = makeRole("mk-quiet", "status");
@@ -101,17 +103,23 @@ class Sweep {
     }
     let show = () => {};
     if (way === "choices") {
-      const inputs = options.map((text) => ticked(text, () => this.tell({ axis: name, ticked: chosen() })));
-      const chosen = () => inputs.flatMap(({ input }, at) => (input.checked ? [at] : []));
+      // One option a message: the kernel may not have answered the last one yet.
+      const inputs = options.map((text, option) => ticked(text, (on) => this.tell({ axis: name, option, on })));
       root.append(makeBox("mk-flow mk-ticks", ...inputs.map(({ line }) => line)));
       show = (axis) => inputs.forEach(({ input }, at) => (input.checked = axis.ticked.includes(at)));
     } else if (way === "both") {
       root.append(make("div", "mk-quiet", "no and yes"));
     } else {
-      const input = box(way === "numbers" ? "input" : "textarea", { placeholder: hint }, () => this.tell({ axis: name, text: input.value }));
-      root.append(labelFor(label, input), input, make("div", "mk-quiet mk-note mk-small-print", titleCase(hint)));
+      const isLines = way !== "numbers";
+      const grow = () => isLines && (input.rows = Math.max(2, Math.min(MOST_LINES, input.value.split("\n").length)));
+      const input = box(isLines ? "textarea" : "input", {}, () => {
+        grow();
+        this.tell({ axis: name, text: input.value });
+      });
+      root.append(labelFor(label, input), input, make("div", "mk-quiet mk-note mk-small-print", hint));
       show = ({ text }) => {
         if (document.activeElement !== input) fill(input, text);
+        grow();
       };
     }
     root.append(note);

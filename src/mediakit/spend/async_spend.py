@@ -1,8 +1,9 @@
-"""The spend reports of a client as frames."""
+"""The spend reports of an asynchronous client as frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,14 @@ import pandas as pd
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account import Billing
-from mediakit.client.blocking import Blocking, blocking
+from mediakit.client.billing import BillingReader
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
-from mediakit.errors import InputError
+from mediakit.errors import IncompleteDataWarning, InputError, ServiceError
 from mediakit.safe_text import shown
 from mediakit.spend import forecasting
+from mediakit.spend.anomalies import anomalies_frame
 from mediakit.spend.bill import read_bill
 from mediakit.spend.budget_status import BudgetStatus, budget_days, budget_status
 from mediakit.spend.charges import charges_frame, rate_audit
@@ -34,8 +35,7 @@ from mediakit.spend.dates import (
 )
 from mediakit.spend.exporting import write_file
 from mediakit.spend.forecasting import Forecast
-from mediakit.spend.reconcile import reconciled
-from mediakit.spend.reconcile_result import Reconciliation
+from mediakit.spend.reconcile import Reconciliation, reconciled
 from mediakit.spend.reports import (
     COLUMNS,
     By,
@@ -45,13 +45,15 @@ from mediakit.spend.reports import (
     read_by,
 )
 
+OK = 200  # the status of a report that arrived but cannot be understood
+
 
 class AsyncSpend:
     """Reads what was spent; reading is free (spec 4.19)."""
 
     def __init__(
         self,
-        billing: Billing,
+        billing: BillingReader,
         history: AsyncHistoryView,
         catalog: Catalog,
         clock: Clock,
@@ -66,9 +68,9 @@ class AsyncSpend:
 
     def __repr__(self) -> str:
         return (
-            "<spend, read by daily(...), monthly(...), monthly_csv(...), "
-            "to_csv(...), charges(...), reconcile(...), rates(...), "
-            "forecast(...), anomalies(...) and budget(...)>"
+            "<spend, read by today(...), daily(...), monthly(...), monthly_csv(...), "
+            "to_csv(...), charges(...), reconcile(...), rates(...), forecast(...), "
+            "anomalies(...) and budget(...); report(...) writes a month as a page>"
         )
 
     async def daily(
@@ -92,14 +94,14 @@ class AsyncSpend:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
             end: The last day, included; today in UTC by the service's clock when
                 omitted.
-            by: Sum by day and any of "function", "key", "model" and "project", one
-                name or a list; by day alone with an empty list.
+            by: Sum by day and any of "function", "kind", "key", "model" and "project",
+                one name or a list; by day alone with an empty list.
             api_key_id: Only what this key spent.
             model: Only what this model cost.
             refresh: Read every day again, also those that are kept in memory.
 
         Returns:
-            Columns day (datetime64, UTC), api_key_id, model and function (str), jobs
+            Columns day (datetime64), api_key_id, model and function (str), jobs
             (Int64), charge_micro_usd (int64; Int64 where a row names none), charge_usd
             (float64, US dollars), whatever else the service sends, kind (str:
             mediakit's name for the function, missing if its path is not bound), and
@@ -124,6 +126,23 @@ class AsyncSpend:
             refresh=refresh,
         )
         return await self._days.summed(asked, by, self._charges_from)
+
+    async def today(self, *, by: By = None) -> pd.DataFrame:
+        """Read what was charged today in UTC, by the service's clock (spec 4.19).
+
+        Args:
+            by: Sum by any of the names that `daily` takes.
+
+        Returns:
+            The rows of `daily` for today; none when nothing has settled yet.
+
+        Raises:
+            InputError: There is no such name.
+            ServiceError: The service does not respond.
+        """
+        read_by(by)
+        today = await self._today()
+        return await self.daily(today, today, by=by)
 
     async def monthly(self, month: str | None = None) -> pd.DataFrame:
         """Read the report of a calendar month by settlement date (spec 4.19).
@@ -162,22 +181,20 @@ class AsyncSpend:
     ) -> Reconciliation:
         """Compare this history with the bill of a month (spec 4.19).
 
-        The history, the daily report, the monthly report, its CSV and, for owners and
-        admins, the movements of the balance are compared by function. Each amount has
-        a verdict: match, month_edge (dated in another month here), rate_changed,
-        pending (it may be a job that is not settled here yet), elsewhere (another API
-        key was charged), missing_here, missing_there; or none, if it is not known.
+        The sums of the history, the daily report and the monthly report are compared by
+        function and API key. Each row has a verdict: equal, timing (a difference that
+        jobs can explain that are not settled yet, or at the month's edge), other_key,
+        missing_here or missing_there; or none, if it cannot be compared.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
             own_keys: The IDs of the API keys that belong to this history, as in
-                `daily()`. When omitted, the charges of all keys are compared, and
-                whose the rest is stays unknown.
+                `daily()`. When omitted, the charges of all keys are compared with it.
 
         Returns:
             `text` is one sentence with every amount; `is_explained` is true only if
-            every report was read, nothing is missing on either side and no other API
-            key was charged; `frame()` has the rows.
+            both reports were read and the history has the same sums; `frame()` has the
+            rows.
 
         Raises:
             InputError: The month cannot be read or has not begun.
@@ -197,7 +214,7 @@ class AsyncSpend:
     ) -> Reconciliation:
         # Read the history first: a charge that settles meanwhile is still an open job.
         history = await self._history.frame()
-        bill = await read_bill(self._billing, self._clock, month)
+        bill = await read_bill(self._billing, self._months, self.service_clock, month)
         kinds = {function.path: function.kind for function in self._catalog}
         return await to_thread.run_sync(reconciled, bill, history, kinds, own_keys)
 
@@ -213,7 +230,7 @@ class AsyncSpend:
             difference_micro_usd (Int64, charge less estimate, <NA> for unknown
             estimates), charge_by_estimate (float64, the factor by which to correct a
             nominal estimate), wrong_jobs (int64), first_wrong_day and
-            out_of_date_since (datetime64, UTC: the day from which on every job is
+            out_of_date_since (datetime64: the day from which on every job is
             wrong).
         """
         return await to_thread.run_sync(rate_audit, await self._history.frame())
@@ -243,13 +260,16 @@ class AsyncSpend:
         *,
         project: str | None = None,
         api_key_id: str | None = None,
+        until: str | date | None = None,
     ) -> Forecast:
         """Forecast a month's total, with an 80% interval.
 
         It is the total of all keys; of a project or a key; or with a `mk.Budget`, of
         what counts against that budget in this history, as in `budget()`. The forecast
         uses the charges of the thirteen weeks before the month and of the month so far.
-        `text` summarizes it, and `method` says how it was made.
+        `text` summarizes it, and `method` says how it was made. If the daily report
+        cannot be read, it is made from the charges in this history; the text and an
+        `mk.IncompleteDataWarning` say so.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted. For
@@ -258,11 +278,13 @@ class AsyncSpend:
                 which the spend of all keys, the project or the key is compared with.
             project: Only of this project, by the charges in this history.
             api_key_id: Only of this key, by the service's daily report.
+            until: The last day on which spend is expected, such as the end of a
+                project; the month's last day when omitted.
 
         Raises:
-            InputError: The month cannot be read or has not begun, the budget is not an
-                amount, more than one of a `mk.Budget`, a project and a key is given,
-                or the service does not report keys.
+            InputError: The month or day cannot be read, the month has not begun, the
+                budget is not an amount, more than one of a `mk.Budget`, a project and a
+                key is given, or the service does not report keys.
             ServiceError: The service does not respond.
         """
         compared = budget_of("forecast", budget)
@@ -272,6 +294,7 @@ class AsyncSpend:
             got = (budget, project, api_key_id)
             raise InputError("budget", got=got, accepted=accepted)
         asked = None if month is None else month_text(month)
+        last_day = None if until is None else read_day("until", until)
         today = await self._today()
         asked = asked or month_of(today)
         forecasting.refuse_future(asked, today)
@@ -291,14 +314,21 @@ class AsyncSpend:
             if project is not None:
                 daily = await self._charged(first, last, project)
                 of = f" for the project {shown(project)}"
-            else:
+            elif api_key_id is not None:
                 daily = await self.daily(first, last)
+            else:
+                daily, of = await self._daily_or_charges(first, last)
             if api_key_id is not None:
                 daily = _of_key(daily, api_key_id)
                 of = f" by the key {shown(api_key_id)}"
             totals = forecasting.daily_totals(daily, first, last)
         make = partial(
-            forecasting.forecast_month, of=of, before_micro_usd=before_micro_usd
+            forecasting.forecast_month,
+            of=of,
+            before_micro_usd=before_micro_usd,
+            project=project,
+            api_key_id=api_key_id,
+            until=last_day,
         )
         return await to_thread.run_sync(make, asked, totals, today, compared)
 
@@ -313,16 +343,19 @@ class AsyncSpend:
 
         A day is compared with the median of its weekday over the eight weeks before,
         and with how far the days before were from theirs. Today, which is not complete,
-        and a day with less than three weeks of spend before it are not judged.
+        and a day with less than three weeks of spend before it are not judged. A day
+        with more refunds than charges is always listed. If the daily report cannot be
+        read, the charges in this history are judged, and an `mk.IncompleteDataWarning`
+        says so.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
             end: The last day, included; yesterday by the service's clock when omitted.
-            by: Judge each function, key, model or project on its own: one of
-                "function", "key", "model" and "project", or a list of these.
+            by: Judge each function, kind, key, model or project on its own: one of
+                "function", "kind", "key", "model" and "project", or a list of these.
 
         Returns:
-            One row per unusual day: day (datetime64, UTC), the columns `by` (str),
+            One row per unusual day: day (datetime64), the columns `by` (str),
             charge_micro_usd and usual_micro_usd (int64), z_score (float64, how far off
             the logarithm is, in robust standard deviations), factor (float64, charge
             by usual) and direction (str: high, low).
@@ -344,16 +377,36 @@ class AsyncSpend:
             raise InputError(
                 "start", got=first.isoformat(), accepted=accepted, spec="4.19"
             )
-        daily = await self.daily(first - forecasting.HISTORY, last, by=by)
-        return await to_thread.run_sync(
-            forecasting.anomalies_frame, daily, first, last, columns
-        )
+        since = first - forecasting.HISTORY
+        daily, _ = await self._daily_or_charges(since, last, by)
+        return await to_thread.run_sync(anomalies_frame, daily, first, last, columns)
 
     async def _today(self) -> date:
         """Return today by the service's clock, which is read once."""
         if not self.service_clock.is_known:
-            await self._days.rows(DayQuery(None, None))
+            try:
+                await self._days.rows(DayQuery(None, None))
+            except ServiceError:
+                if not self.service_clock.is_known:
+                    raise
         return self.service_clock.today()
+
+    async def _daily_or_charges(
+        self, first: date, last: date, by: By = None
+    ) -> tuple[pd.DataFrame, str]:
+        """Read some days, from this history if the report cannot be understood.
+
+        Returns:
+            The rows, and words for whose they are if they are of this history alone.
+        """
+        try:
+            return await self.daily(first, last, by=by), ""
+        except ServiceError as error:
+            if error.status != OK or "key" in (read_by(by) or ()):
+                raise
+            text = f"{error.message} Only the charges in this history count."
+        warnings.warn(text, IncompleteDataWarning, stacklevel=2)
+        return await self._charged(first, last, None), " by the charges in this history"
 
     async def to_csv(self, month: str | None, path: str | Path) -> Path:
         """Save the CSV of a month as the service sends it (spec 4.19).
@@ -392,12 +445,13 @@ class AsyncSpend:
             project: Only of this project.
 
         Returns:
-            One row per charge, newest first: settled_at (when it was first read as
-            settled) and its day, what was asked for, estimate, charge_micro_usd
-            (int64), charge_usd (float64), variance_micro_usd (charge less the upper
-            estimate, <NA> when that is unknown), runtime_s, rating and keep, then each
-            parameter under its name, or `param_` and its name where that is another
-            column's. Texts are str. The same dtypes without any row.
+            One row per charge, newest first: settled_at (datetime64 in UTC, as all
+            times; when it was first read as settled) and its day, what was asked for,
+            estimate, charge_micro_usd (int64), charge_usd (float64), variance_micro_usd
+            (charge less the upper estimate, <NA> when that is unknown), runtime_s,
+            rating and keep, then each parameter under its name, or `param_` and its
+            name where that is another column's. Texts are str. The same dtypes without
+            any row.
 
         Raises:
             InputError: A day cannot be read, the end is before the start, or the
@@ -423,6 +477,41 @@ class AsyncSpend:
         read = partial(charges_frame, store, service, first, last, project)
         return await to_thread.run_sync(read)
 
+    async def report(
+        self,
+        month: str | None,
+        path: str | Path,
+        *,
+        budget: AnyBudget | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> Path:
+        """Write the spend of a month as one HTML page, which opens without Jupyter.
+
+        It has the totals, the plots, the result of the reconciliation, the sums by
+        function and by project, and every charge in this history as a table and as CSV.
+        An existing file is replaced.
+
+        Args:
+            month: YYYY-MM in UTC; None for the current one.
+            path: The file, such as "october.html".
+            budget: The budget to compare with, a `Budget` or an amount.
+            labels: Names for API keys, by their id, such as `{"key_...": "Mia"}`; the
+                page then lists what each key spent.
+
+        Returns:
+            The file.
+
+        Raises:
+            InputError: The month cannot be read or has not begun, the budget is not
+                an amount, or the file cannot be written.
+            ServiceError: The service does not respond.
+        """
+        from mediakit.widgets.dashboard.page import write_report
+
+        compared, names = budget_of("report", budget), labels or {}
+        today = self.service_clock.today()
+        return await write_report(self, today, month, Path(path), compared, names)
+
 
 def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
     """Return the rows of one key, where the service reports keys."""
@@ -440,20 +529,3 @@ def _checked_keys(own_keys: object) -> tuple[str, ...] | None:
         accepted = "ids of API keys, as api_key_id in client.spend.daily()"
         raise InputError("own_keys", got=own_keys, accepted=accepted)
     return keys
-
-
-class Spend(Blocking):
-    """The blocking version of `AsyncSpend`; each method runs on the I/O thread."""
-
-    core: AsyncSpend
-
-    daily = blocking(AsyncSpend.daily)
-    monthly = blocking(AsyncSpend.monthly)
-    monthly_csv = blocking(AsyncSpend.monthly_csv)
-    to_csv = blocking(AsyncSpend.to_csv)
-    charges = blocking(AsyncSpend.charges)
-    budget = blocking(AsyncSpend.budget)
-    forecast = blocking(AsyncSpend.forecast)
-    anomalies = blocking(AsyncSpend.anomalies)
-    reconcile = blocking(AsyncSpend.reconcile)
-    rates = blocking(AsyncSpend.rates)

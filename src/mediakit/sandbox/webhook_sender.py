@@ -11,8 +11,7 @@ from random import Random
 import httpx
 from standardwebhooks import Webhook
 
-from mediakit.clock import Clock
-from mediakit.sandbox.clock import US_PER_S
+from mediakit.clock import MS_PER_S, US_PER_S, Clock
 from mediakit.sandbox.events import TEST
 from mediakit.sandbox.outbound import (
     CONNECT_TIMEOUT_S,
@@ -22,7 +21,7 @@ from mediakit.sandbox.outbound import (
     check_callback_addresses,
     parsed,
 )
-from mediakit.sandbox.service import Service
+from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
 from mediakit.sandbox.work import RETRY_S, persist
@@ -31,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 MAX_IN_FLIGHT = 20
 GONE = 410
-MS_PER_S = 1_000
 MAX_ANSWER_BYTES = 64 * 1024
 
 MINUTE_S = 60
@@ -66,7 +64,7 @@ def push_back_us(retry_after: str | None) -> int:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttemptOutcome:
     """The outcome of one attempt: a reason says why it failed (spec 6.5)."""
 
     status_code: int | None = None
@@ -75,7 +73,7 @@ class Outcome:
     duration_ms: int = 0
 
 
-class Sender:
+class WebhookSender:
     """Attempts each due delivery and records the outcome.
 
     A delivery that the end of the process interrupts stays due: the next start sends
@@ -83,7 +81,7 @@ class Sender:
     """
 
     def __init__(
-        self, service: Service, system: Clock, jitter: Random | None = None
+        self, service: SandboxService, system: Clock, jitter: Random | None = None
     ) -> None:
         self._service = service
         self._system = system
@@ -129,7 +127,7 @@ class Sender:
             del self._attempts[delivery.id]
             self._service.work.wake()
 
-    async def _outcome(self, delivery: DeliveryRow) -> Outcome:
+    async def _outcome(self, delivery: DeliveryRow) -> AttemptOutcome:
         db = self._service.db
         body = deliveries.body_of(db, delivery.event)
         secrets = endpoints.signing_secrets(
@@ -142,7 +140,7 @@ class Sender:
                 for secret in secrets
             ]
         except Exception:  # noqa: BLE001 - the library raises several
-            return Outcome(reason="signing")
+            return AttemptOutcome(reason="signing")
         headers = {
             "webhook-id": delivery.event,
             "webhook-timestamp": str(int(sent_at.timestamp())),
@@ -150,7 +148,9 @@ class Sender:
         }
         return await self._post(delivery.url, headers, body)
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+    async def _post(
+        self, url: str, headers: Mapping[str, str], body: bytes
+    ) -> AttemptOutcome:
         """Post an event once (spec 6.3)."""
         started_s = self._system.monotonic_s()
         response: httpx.Response | None = None
@@ -177,16 +177,16 @@ class Sender:
             reason = _reason(problem)
         passed_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
         if response is None:
-            return Outcome(reason=reason, duration_ms=passed_ms)
+            return AttemptOutcome(reason=reason, duration_ms=passed_ms)
         code = response.status_code
-        return Outcome(
+        return AttemptOutcome(
             status_code=code,
             reason=None if response.is_success else f"http_{code // 100}xx: {code}",
             retry_after=response.headers.get("retry-after"),
             duration_ms=passed_ms,
         )
 
-    def _record(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
+    def _record(self, delivery_id: str, at_us: int, outcome: AttemptOutcome) -> None:
         db = self._service.db
         now_us = self._service.clock.now_us()
         with db.transaction():
@@ -208,7 +208,9 @@ class Sender:
             else:
                 self._fail(delivery, outcome, now_us)
 
-    def _fail(self, delivery: DeliveryRow, outcome: Outcome, now_us: int) -> None:
+    def _fail(
+        self, delivery: DeliveryRow, outcome: AttemptOutcome, now_us: int
+    ) -> None:
         db = self._service.db
         # A signing failure of the service does not count as an attempt.
         round_n = delivery.round_n + (outcome.reason != "signing")

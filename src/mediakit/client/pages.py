@@ -1,0 +1,104 @@
+"""Where a list of a service goes on: its next cursor, under the names in use.
+
+The interface does not show how a list is paged (spec 4.20), so names are read loosely:
+one string under a name such as `next_cursor` is the cursor, and whatever else says that
+there is more is believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+DEEPEST = 3
+_CURSOR = re.compile(r"^(?!.*(prev|before|first|self))(.*cursor.*|next.*|iterator)$")
+_MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "truncated"})
+_DONE = frozenset({"done", "islast", "islastpage"})
+_COUNT = re.compile(r"total(count|items|rows|results|records|entries)")
+_PAGE = frozenset({"page", "currentpage", "pagenumber"})
+_PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages"})
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """How a list goes on after some of its rows.
+
+    Args:
+        cursor: What to ask with for the next page; None without one.
+        is_more: Whether the response says, beside a cursor, that there are more rows;
+            None if it does not say.
+    """
+
+    cursor: str | None = None
+    is_more: bool | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Tell whether anything says that there are more rows."""
+        return bool(self.cursor or self.is_more)
+
+
+def continuation_of(
+    body: object, rows_n: int, *, total_is_count: bool = False
+) -> Continuation:
+    """Read how a list goes on from the response around its rows.
+
+    Args:
+        body: The response, or what stands around its rows.
+        rows_n: How many rows were read so far, this response included.
+        total_is_count: Whether a number under `total` counts rows; it may be money.
+    """
+    facts = [(_plain(name), value) for name, value in _around(body, DEEPEST)]
+    named = [value for name, value in facts if _CURSOR.match(name)]
+    # A flag such as `hasNext` is no cursor, and neither is the number of a page.
+    texts = {value for value in named if isinstance(value, str) and value}
+    cursors = {_cursor_in(text) for text in texts} - {None}
+    cursor = cursors.pop() if len(cursors) == 1 else None
+    signs = [value for name, value in facts if name in _MORE]
+    signs += [not value for name, value in facts if name in _DONE]
+    if any(sign is False for sign in signs):
+        return Continuation(None, is_more=False)
+    is_counted = any(
+        count > rows_n
+        for name, count in facts
+        if _is_number(count)
+        and (_COUNT.fullmatch(name) or (total_is_count and name == "total"))
+    )
+    numbers = [value for name, value in facts if name in _PAGE and _is_number(value)]
+    lasts = [value for name, value in facts if name in _PAGES and _is_number(value)]
+    is_early = bool(numbers and lasts) and max(numbers) < max(lasts)
+    is_numbered = any(_is_number(value) for value in named)
+    is_unread = bool(texts or is_numbered) and cursor is None
+    if is_counted or is_early or is_unread or any(sign is True for sign in signs):
+        return Continuation(cursor, is_more=True)
+    is_last = bool(named or lasts) and cursor is None
+    return Continuation(cursor, is_more=False if is_last else None)
+
+
+def _around(body: object, depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of a response, but not those of its rows."""
+    if isinstance(body, Mapping) and depth:
+        for name, value in body.items():
+            yield str(name), value
+            yield from _around(value, depth - 1)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _cursor_in(text: str) -> str | None:
+    """Return a cursor, or the one in the URL of the next page."""
+    if "://" not in text and not text.startswith(("/", "?")):
+        return text
+    try:
+        return parse_qs(urlsplit(text).query).get("cursor", [None])[0]
+    except ValueError:
+        return None

@@ -1,0 +1,79 @@
+"""The secret that signs webhooks: read from an answer, never shown (spec 6.6)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NoReturn
+
+from mediakit.api_models import Record
+from mediakit.client.answers import HttpResponse
+from mediakit.errors import ServiceError
+
+SECRET_PREFIX = "whsec_"
+_OLDER = re.compile(r"prev|old", re.IGNORECASE)
+
+
+@dataclass(frozen=True, repr=False)
+class Secret:
+    """A webhook signing secret; only `reveal()` shows it.
+
+    Until `previous_expires_at` the previous secret signs too; that is None if there is
+    none, or if it is not known.
+    """
+
+    _text: str
+    previous_expires_at: datetime | None = field(default=None, compare=False)
+
+    def reveal(self) -> str:
+        """Return the secret itself, such as for the environment of a receiver."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "<webhook secret, hidden; .reveal() shows it>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a webhook secret cannot be pickled; .reveal() shows it")
+
+
+class _PreviousSecret(Record):
+    previous_expires_at: datetime | None = None
+
+
+def secret_in(answer: HttpResponse, then: str = "") -> Secret:
+    """Return the one secret in a response, of which the interface shows the prefix."""
+    facts = [*_facts_in(_json_or_text(answer))]
+    secrets = {
+        value
+        for name, value in facts
+        if isinstance(value, str)
+        and value.startswith(SECRET_PREFIX)
+        and not _OLDER.search(name)
+    }
+    if len(secrets) != 1:
+        # Not shown: the response may hold the secret in another form.
+        text = f"The service answered {answer.status} without a secret that can be read"
+        raise ServiceError(f"{text}. {then}".strip(), status=answer.status)
+    until = [value for name, value in facts if name == "previous_expires_at"]
+    expiry = _PreviousSecret.model_validate({"previous_expires_at": [*until, None][0]})
+    return Secret(secrets.pop(), expiry.previous_expires_at)
+
+
+def _json_or_text(answer: HttpResponse) -> Any:
+    text = answer.content.decode(errors="replace")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.strip()
+
+
+def _facts_in(body: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value in a response with its name, at any depth."""
+    if isinstance(body, dict):
+        for inner, value in body.items():
+            yield from _facts_in(value, str(inner))
+    else:
+        yield name, body

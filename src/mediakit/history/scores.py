@@ -1,0 +1,237 @@
+"""What scorers say of outputs.
+
+`mediakit_scores` has each answer once, by what the scorer saw: the file, or also its
+row. `mediakit_job_scores` says which jobs it is of, and what the judge charged for it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Select, and_, select
+
+from mediakit.history.tables import hashes, job_scores, upsert
+from mediakit.history.tables import scores as answers
+
+if TYPE_CHECKING:
+    from mediakit.history.store import History
+
+REASON, JUDGE_COST = "reason", "judge_cost_micro_usd"
+Value = float | str
+"""The value of a score; NaN is unknown."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a scorer said of the output of a job.
+
+    Args:
+        scorer: The qualified name of the function or class.
+        version: Its version; empty if that is unknown, so the score is never reused.
+        seen: The hash of what it saw: the output, or also its row.
+        cost_micro_usd: What the judge charged for this output; None if it is unknown,
+            or if the answer for another output was reused.
+    """
+
+    job_id: str
+    scorer: str
+    version: str
+    seen: str
+    values: Mapping[str, Value]
+    reason: str | None = None
+    cost_micro_usd: int | None = None
+    scored_at: datetime | None = None
+
+
+_COLUMNS = (
+    *(job_scores.c[name] for name in ("job_id", "scorer", "version", "seen")),
+    *(answers.c.score, job_scores.c.cost_micro_usd, answers.c.scored_at),
+)
+_IS_ITS = and_(
+    *(answers.c[name] == job_scores.c[name] for name in ("seen", "scorer", "version"))
+)
+
+
+def save(history: History, score: Score, *, service: str, account: str) -> None:
+    """Save a score; the last one of what a scorer and version saw counts."""
+    history.refuse_replaced()
+    now = history.clock.now()
+    content = (
+        score.values if score.reason is None else {**score.values, REASON: score.reason}
+    )
+    key = {name: getattr(score, name) for name in ("seen", "scorer", "version")}
+    answer = {**key, "score": json.dumps(dict(content)), "scored_at": now}
+    owner = {"service": service, "account": account, "job_id": score.job_id}
+    cost = {"cost_micro_usd": score.cost_micro_usd}
+    with history.database.writing() as db:
+        upsert(db, answers, [answer], update=("score", "scored_at"))
+        row = {**owner, **key, **cost, "used_at": now}
+        upsert(db, job_scores, [row], update=("cost_micro_usd", "used_at"))
+
+
+def reuse(
+    history: History,
+    input_hashes: Mapping[str, str],
+    scorer: str,
+    version: str,
+    *,
+    service: str,
+    account: str,
+) -> None:
+    """Make stored answers the last scores of these jobs, by what was seen of each."""
+    owner = {"service": service, "account": account}
+    table = job_scores.c
+    query = (
+        select(table.job_id, table.scorer, table.version, table.seen)
+        .where(table.service == service, table.account == account)
+        .order_by(table.used_at)
+    )
+    rows = history.database.rows_with(query, table.job_id, input_hashes)
+    last = {job_id: tuple(rest) for job_id, *rest in rows}
+    key = {"scorer": scorer, "version": version}
+    now = {"used_at": history.clock.now(), "cost_micro_usd": None}
+    changed = [
+        {**owner, "job_id": job_id, **key, "seen": each, **now}
+        for job_id, each in input_hashes.items()
+        if last.get(job_id) != (scorer, version, each)
+    ]
+    if changed:
+        history.refuse_replaced()
+        history.database.save(job_scores, changed, update=("used_at",))
+
+
+def stored(
+    history: History, input_hashes: Iterable[str], scorer: str, version: str
+) -> dict[str, tuple[dict[str, Value], str | None]]:
+    """Return the values and the reason of a scorer, by what it saw."""
+    query = select(answers.c.seen, answers.c.score).where(
+        answers.c.scorer == scorer, answers.c.version == version
+    )
+    rows = history.database.rows_with(query, answers.c.seen, input_hashes)
+    return {key: _read(score) for key, score in rows}
+
+
+def of_jobs(
+    history: History, job_ids: Iterable[str], *, service: str, account: str
+) -> list[Score]:
+    """Return all scores of these jobs, the last used one last."""
+    query = scores_query().where(
+        job_scores.c.service == service, job_scores.c.account == account
+    )
+    rows = history.database.rows_with(query, job_scores.c.job_id, job_ids)
+    return [score_of(row) for row in sorted(rows, key=lambda row: row.used_at)]
+
+
+def scores_query() -> Select[Any]:
+    """Select scores for `score_of`, the last used one last."""
+    query = select(*_COLUMNS, job_scores.c.used_at).select_from(job_scores)
+    return query.join(answers, _IS_ITS).order_by(job_scores.c.used_at)
+
+
+def score_of(row: Any) -> Score:
+    """Return a score from a row of `scores_query`."""
+    job_id, scorer, version, input_hash, score, cost_micro_usd, scored_at = row[:7]
+    values, reason = _read(score)
+    rest = (values, reason, cost_micro_usd, scored_at)
+    return Score(job_id, scorer, version, input_hash, *rest)
+
+
+def _read(score: str) -> tuple[dict[str, Value], str | None]:
+    values: dict[str, Value] = json.loads(score)
+    reason = values.pop(REASON, None)
+    return values, None if reason is None or reason != reason else str(reason)
+
+
+# -- in frames and on pages -----------------------------------------------------------
+
+
+def visible(scores: Sequence[Score], *, by_job: bool = False) -> dict[str, list[Score]]:
+    """Return the scores of each job with the values that count.
+
+    A name has the values of the scorer and version that used it last, so that all
+    values of a column have one meaning.
+
+    Args:
+        scores: The last used one last.
+        by_job: Look for the last one of each job alone.
+    """
+    source = {
+        (name, by_job and score.job_id): (score.scorer, score.version)
+        for score in scores
+        for name in score.values
+    }
+    last = {(each.job_id, each.scorer, each.version): each for each in scores}
+    result: dict[str, list[Score]] = {}
+    for score in last.values():
+        values = {
+            name: value
+            for name, value in score.values.items()
+            if source[name, by_job and score.job_id] == (score.scorer, score.version)
+        }
+        if values or not score.values:
+            whole = len(values) == len(score.values)
+            part = score if whole else replace(score, values=values)
+            result.setdefault(score.job_id, []).append(part)
+    return result
+
+
+def reason_text(scores: Sequence[Score]) -> str | None:
+    """Return the reason of a job's scores; of several, each with its names."""
+    reasons = [each for each in scores if each.reason]
+    if len(reasons) < 2:
+        return reasons[0].reason if reasons else None
+    names = (", ".join(each.values) or each.scorer for each in reasons)
+    return "; ".join(
+        f"{name}: {each.reason}" for name, each in zip(names, reasons, strict=True)
+    )
+
+
+def scores_text(scores: Sequence[Score]) -> str:
+    """Return a job's scores and reasons in words: "stars 4 (The kite is small.)"."""
+    texts = []
+    for score in scores:
+        words = [_value_text(*item) for item in score.values.items()]
+        text = ", ".join(filter(None, words))
+        reason = f"({score.reason})" if text and score.reason else score.reason
+        texts.append(" ".join(filter(None, (text, reason))))
+    return ", ".join(filter(None, texts))
+
+
+def _value_text(name: str, value: Value) -> str:
+    if isinstance(value, str):
+        return f"{name}: {value}"
+    if math.isnan(value):
+        return ""
+    return f"{name} {value:,.0f}" if abs(value) >= 10_000 else f"{name} {value:.4g}"
+
+
+def cost_micro_usd(scores: Iterable[Score]) -> int | None:
+    """Return what the judges charged, in micro-USD; None if no charge is known."""
+    costs = [each.cost_micro_usd for each in scores if each.cost_micro_usd is not None]
+    return sum(costs) if costs else None
+
+
+# -- the hashes of outputs ------------------------------------------------------------
+
+
+def save_sha256(
+    history: History, job_id: str, sha256: str, *, service: str, account: str
+) -> None:
+    """Save the hash of an output, so that it is not fetched again."""
+    row = {"service": service, "account": account, "job_id": job_id, "sha256": sha256}
+    history.database.save(hashes, [row], update=("sha256",))
+
+
+def sha256s(
+    history: History, job_ids: Iterable[str], *, service: str, account: str
+) -> dict[str, str]:
+    """Return the known hashes of outputs, in hex, by job id."""
+    query = select(hashes.c.job_id, hashes.c.sha256).where(
+        hashes.c.service == service, hashes.c.account == account
+    )
+    return dict(history.database.rows_with(query, hashes.c.job_id, job_ids))

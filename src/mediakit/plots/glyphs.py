@@ -1,0 +1,46 @@
+"""Characters that the fonts of a plot cannot draw.
+
+matplotlib would warn of each one whenever the plot is drawn, and draw a box.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+BOX = "\N{WHITE SQUARE}"
+NOTE = f'{BOX}: not in the font; set plt.rcParams["font.family"] to one that has it'
+UNSEEN = ("Mn", "Me", "Cf", "Cc")
+"""Categories of characters without a width, such as parts of an emoji."""
+
+
+def drawable(text: str) -> str:
+    """Return a text with a box for each character that the fonts do not have."""
+    from matplotlib import rcParams
+
+    glyphs = _characters(tuple(rcParams["font.family"]))
+    if glyphs.issuperset(text):
+        return text
+    return "".join(each if each in glyphs else _instead_of(each) for each in text)
+
+
+def _instead_of(character: str) -> str:
+    if character == "\n":
+        return character
+    return "" if unicodedata.category(character) in UNSEEN else BOX
+
+
+@lru_cache
+def _characters(families: tuple[str, ...]) -> frozenset[str]:
+    """Return the characters of the fonts of some families, in which they are drawn."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    paths: list[Any] = []
+    for family in families:
+        with suppress(ValueError):  # it is not installed, as matplotlib says itself
+            font = FontProperties(family=family)
+            paths.append(findfont(font, fallback_to_default=False))
+    fonts = [get_font(path) for path in paths or [findfont(FontProperties())]]
+    return frozenset(chr(code) for font in fonts for code in font.get_charmap())

@@ -1,0 +1,132 @@
+"""The data directory of a sandbox, and the account and address that stay in it."""
+
+import fcntl
+import json
+import os
+import secrets
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mediakit.errors import ServiceError
+
+PRIVATE_FILES = (
+    "lock",
+    "account.json",
+    "server.json",
+    "sandbox.sqlite3",
+    "sandbox.sqlite3-wal",
+    "sandbox.sqlite3-shm",
+)
+PRIVATE_FOLDERS = ("files", "scratch")
+
+
+@dataclass(frozen=True)
+class Account:
+    """What stays the same for the lifetime of a data directory."""
+
+    identity: str
+    api_key: str = field(repr=False)
+
+
+class DataDir:
+    """A data directory and the small files in it that are not the database."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser().resolve()
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self.path / "lock").touch(mode=0o600)
+            self._make_private()
+        except OSError as problem:
+            raise ServiceError(
+                f"The sandbox cannot store data in {self.path}: {problem.strerror}. "
+                "Choose another folder."
+            ) from None
+
+    def _make_private(self) -> None:
+        """Let only the owner read what is in it, even if others can read the folder."""
+        # SQLite gives its other files the permissions of the database.
+        self.database.touch(mode=0o600)
+        for name in PRIVATE_FILES:
+            with suppress(FileNotFoundError):
+                (self.path / name).chmod(0o600)
+        for name in PRIVATE_FOLDERS:
+            (self.path / name).mkdir(mode=0o700, exist_ok=True)
+            (self.path / name).chmod(0o700)
+
+    @property
+    def database(self) -> Path:
+        """Return the path of the database."""
+        return self.path / "sandbox.sqlite3"
+
+    def try_lock(self) -> int | None:
+        """Return the descriptor of the lock; None while another server has it.
+
+        The lock ends with the process, however that ends, or when it is closed.
+        """
+        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError as problem:
+            os.close(descriptor)
+            raise ServiceError(
+                f"The sandbox cannot lock {self.path}: {problem.strerror}. A network "
+                "drive may have no locks: choose a folder on a local disk, with "
+                "MEDIAKIT_HOME or --data-dir."
+            ) from None
+        return descriptor
+
+    def account(self) -> Account | None:
+        """Read the account; None before a server has created it."""
+        fields = self._read("account.json")
+        return None if fields is None else Account(**fields)
+
+    def open_account(self, api_key: str | None) -> Account:
+        """Read or create the account."""
+        old = self.account()
+        account = Account(
+            old.identity if old else f"sandbox:{uuid.uuid4()}",
+            api_key or (old.api_key if old else f"mk_{secrets.token_urlsafe(24)}"),
+        )
+        if account != old:
+            self._write("account.json", vars(account))
+        return account
+
+    def base_url(self) -> str | None:
+        """Read the current or last URL of its server; None when there was none."""
+        base_url: str | None = self._server().get("base_url")
+        return base_url
+
+    def server_pid(self) -> int | None:
+        """Read the process of its server; None while it has none.
+
+        A server that was killed leaves its number.
+        """
+        pid: int | None = self._server().get("pid")
+        return pid
+
+    def _server(self) -> dict[str, Any]:
+        return self._read("server.json") or {}
+
+    def announce(self, base_url: str, pid: int | None) -> None:
+        """Write the URL of its server."""
+        self._write("server.json", {"base_url": base_url, "pid": pid})
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        try:
+            fields: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        return fields
+
+    def _write(self, name: str, fields: dict[str, str | int | None]) -> None:
+        part = self.path / f"{name}.part"
+        part.touch(mode=0o600)
+        part.write_text(json.dumps(fields), "utf-8")
+        part.replace(self.path / name)

@@ -1,0 +1,234 @@
+"""Rows of a report that are sums of its other rows, whatever they are called.
+
+The interface promises one totals row in the CSV of a month and does not show its name;
+about the other reports it says nothing (spec 4.19).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from mediakit.spend.columns import CHARGE, as_days, texts_of, whole_number
+
+NAMES = ("model", "model_id", "function")
+KEY = "api_key_id"
+_TOTAL_WORDS = frozenset({"total", "totals", "grand total", "all", "all models"})
+_ANY = frozenset({"", "*", "-", "any", *_TOTAL_WORDS})
+
+
+def is_given(column: pd.Series[Any]) -> pd.Series[bool]:
+    """Tell which values are neither missing nor blank."""
+    return column.notna() & (column != "")
+
+
+def called_totals(
+    rows: pd.DataFrame, *, is_blank_unnamed: bool = False
+) -> pd.Series[bool]:
+    """Tell which rows say that they are totals, or leave the function blank.
+
+    In a CSV, a blank is all that an unnamed function can be.
+    """
+    is_total = pd.Series(data=False, index=rows.index)
+    if CHARGE not in rows:
+        return is_total
+    names = [name for name in NAMES if name in rows]
+    for name in {*names, *({KEY, "day"} & {*rows}), rows.columns[0]}:
+        texts = texts_of(rows[name])
+        words = {
+            t for t in texts.dropna().unique() if t.strip().lower() in _TOTAL_WORDS
+        }
+        is_total |= texts.isin(words) if words else False
+    is_unnamed = ~is_total
+    for name in names:
+        is_unnamed &= ~is_given(rows[name])
+    if is_unnamed.any() and not is_blank_unnamed:
+        is_unnamed &= (rows[names] == "").any(axis=1)
+    return (is_total | is_unnamed) & rows[CHARGE].notna()
+
+
+def csv_totals(rows: pd.DataFrame) -> tuple[int | None, pd.Series[bool], list[str]]:
+    """Find the totals row of a CSV, and its subtotals.
+
+    Returns:
+        The place of the totals row, None without one; which rows are no function's; and
+        sentences about what is in doubt.
+    """
+    is_sum = called_totals(rows, is_blank_unnamed=True)
+    amounts = [whole_number(value) or 0 for value in rows.get(CHARGE, ())]
+    is_path = _are_paths(rows)
+    doubts: list[str] = []
+    places = [place for place, is_total in enumerate(is_sum) if is_total]
+    if not places and any(amounts):
+        places = _sums_of_the_rest(amounts, is_path)
+        if len(places) > 1:
+            doubts.append(
+                "Two rows of the month's CSV have the same charge, and one must be the "
+                "total; the last one is treated as the total."
+            )
+        places = places[-1:]
+        if places:
+            is_sum.iloc[places[0]] = True
+        else:
+            doubts.append(
+                "The month's CSV has no row that is the sum of the others, so it may "
+                "be incomplete or count money twice."
+            )
+    if not places:
+        return None, is_sum, doubts
+    others = [place for place in range(len(amounts)) if not is_sum.iloc[place]]
+    whole = sum(amounts[place] for place in others)
+    total = next((place for place in places if amounts[place] == whole), places[0])
+    is_sum.iloc[_subtotals(others, amounts, is_path, amounts[total])] = True
+    return total, is_sum, doubts
+
+
+def _sums_of_the_rest(amounts: Sequence[int], is_path: Sequence[bool]) -> list[int]:
+    """Return the rows that are the sum of all others; those not named by a path."""
+    whole, count = sum(amounts), len(amounts)
+    if count < 2:
+        return []
+    places = [place for place, amount in enumerate(amounts) if 2 * amount == whole]
+    if not places:
+        # With subtotals between, the others count twice or more. Only paths tell them
+        # from models whose charges happen to be equal.
+        for total in (count - 1, 0):
+            others = [place for place in range(count) if place != total]
+            subtotals = _subtotals(others, amounts, is_path, amounts[total])
+            rows = [place for place in others if place not in subtotals]
+            if subtotals and all(is_path[place] for place in rows):
+                places = [total]
+                break
+    return [place for place in places if not is_path[place]]
+
+
+def _subtotals(
+    places: Sequence[int],
+    amounts: Sequence[int],
+    is_path: Sequence[bool],
+    total: int,
+) -> list[int]:
+    """Return the subtotals, below or above their rows, that leave rows of the total."""
+    if sum(amounts[place] for place in places) == total:
+        return []
+    for order in (places, places[::-1]):
+        subtotals: list[int] = []
+        since: list[int] = []
+        for place in order:
+            if since and not is_path[place] and amounts[place] == sum(since):
+                subtotals.append(place)
+                since = []
+            else:
+                since.append(amounts[place])
+        rest = sum(amounts[place] for place in places if place not in subtotals)
+        if rest == total:
+            return subtotals
+    return []
+
+
+def _are_paths(rows: pd.DataFrame) -> list[bool]:
+    names = [texts_of(rows[name]) for name in NAMES if name in rows]
+    is_path = pd.Series(data=False, index=rows.index)
+    for texts in names:
+        is_path |= texts.str.contains("/", regex=False).fillna(value=False).astype(bool)
+    return is_path.tolist()
+
+
+# -- rollups ---------------------------------------------------------------------------
+
+
+def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Tell which rows are sums of others, over keys, functions or days.
+
+    Only a row that leaves its key, its function or its day open, or names a vendor or
+    a model alone, or the only one that is not named by a path, can be one; it is one if
+    the rows that it covers have exactly its charge.
+    """
+    is_rollup = pd.Series(data=False, index=rows.index)
+    if CHARGE not in rows or len(rows) < 2:
+        return is_rollup
+    names = _path_texts(rows)
+    keys = texts_of(rows[KEY]).fillna("") if KEY in rows else None
+    is_start = _told_once(names, _is_start)
+    open_name = _told_once(names, _is_any) | is_start | _told_once(names, _is_only_word)
+    open_key = open_name & False if keys is None else _told_once(keys, _is_any)
+    days = texts_of(rows["day"]) if "day" in rows else pd.Series("", rows.index)
+    open_day = as_days(days).isna()
+    open_day &= not open_day.all()
+    suspects = (open_name | open_key | open_day) & rows[CHARGE].notna()
+    if not suspects.any() or suspects.all():
+        return is_rollup
+    amounts = rows[CHARGE].map(whole_number)
+    for index in rows.index[suspects]:
+        covered = ~suspects & amounts.notna()
+        if not open_day[index]:
+            covered &= days == days[index]
+        if not open_name[index]:
+            covered &= names == names[index]
+        elif is_start[index]:
+            covered &= names.str.startswith(f"{names[index]}/")
+        if keys is not None and not open_key[index]:
+            covered &= keys == keys[index]
+        if not open_name[index] and not open_key[index] and covered.sum() == 1:
+            continue  # the same charge of another day, and no sum
+        amount = amounts[index]
+        is_rollup[index] = bool(amount) and amounts[covered].sum() == amount
+    return is_rollup
+
+
+def repeats(rows: pd.DataFrame) -> int:
+    """Count the rows with a charge that repeat another row in every column."""
+    if CHARGE not in rows:
+        return 0
+    names = [name for name in ("day", KEY, *NAMES, CHARGE) if name in rows]
+    is_alike = rows[names].astype(str).duplicated(keep=False)
+    amounts = rows[CHARGE].map(whole_number)
+    alike = rows[is_alike & amounts.notna() & (amounts != 0)]
+    return int(alike.astype(str).duplicated().sum())
+
+
+def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return the name of each row's function; "" if the row has none."""
+    names = [name for name in ("model", "function", "model_id") if name in rows]
+    parts = pd.DataFrame({name: texts_of(rows[name]).fillna("") for name in names})
+    # A million rows have a few names.
+    distinct = parts.drop_duplicates()
+    texts = pd.Series("", distinct.index, dtype="object")
+    for name in names:
+        part = distinct[name].astype("object")
+        is_whole = part.str.contains("/", regex=False).astype(bool)
+        both = (texts + "/" + part).str.strip("/")
+        texts = both.where(~is_whole & (part != ""), part.where(is_whole, texts))
+    if not names:
+        return pd.Series("", rows.index, dtype="object")
+    whole = parts.merge(distinct.assign(_path=texts), how="left")["_path"]
+    return whole.set_axis(rows.index)
+
+
+def _told_once(
+    texts: pd.Series[str], tell: Callable[[pd.Series[str]], pd.Series[bool]]
+) -> pd.Series[bool]:
+    """Call a function once for each distinct text, and give its answer to every row."""
+    codes, distinct = pd.factorize(texts)
+    told = tell(pd.Series(distinct, dtype="object")).to_numpy("bool")
+    return pd.Series(told[codes], texts.index)
+
+
+def _is_any(texts: pd.Series[str]) -> pd.Series[bool]:
+    return texts.str.strip().str.lower().isin(_ANY).astype(bool)
+
+
+def _is_start(names: pd.Series[str]) -> pd.Series[bool]:
+    """Tell which names, of a vendor or a model, are the start of other paths."""
+    parts = [name.split("/") for name in names.unique()]
+    starts = {"/".join(each[:n]) for each in parts for n in range(1, len(each))}
+    return names.isin(starts).astype(bool)
+
+
+def _is_only_word(names: pd.Series[str]) -> pd.Series[bool]:
+    """Tell which rows have the only name that is no path, whatever it says."""
+    is_word = ~names.str.contains("/", regex=False).astype(bool) & (names != "")
+    is_one = names[is_word].nunique() == 1 and not is_word.all()
+    return is_word if is_one else is_word & False

@@ -1,0 +1,162 @@
+"""What a scorer is: its arguments, its name, and the version that tells it from others.
+
+Scores of one scorer and version are reused, so two scorers must never look the same.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import inspect
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from types import CodeType, ModuleType
+from typing import Any
+
+from mediakit.errors import InputError
+from mediakit.history.scores import JUDGE_COST, REASON
+
+COST = "cost_micro_usd"
+"""What a judge says that it charged for an answer."""
+TAKEN = frozenset({"job_id", "problem", JUDGE_COST})
+HASH_DIGITS = 16
+SCORERS = "fn(path) or fn(path, row)"
+
+
+def sees_row(fn: Any) -> bool:
+    """Return whether a scorer takes a row: a needed second argument, or `row`."""
+    if not callable(fn):
+        raise InputError("fn", got=fn, accepted=SCORERS)
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return False  # a built-in function does not show its arguments
+    if not _fits(signature, 1):
+        if _fits(signature, 2):
+            return True
+        got = f"{column_of(fn)}{signature}"
+        raise InputError("fn", got=got, accepted=SCORERS)
+    return list(signature.parameters)[1:2] == ["row"] and _fits(signature, 2)
+
+
+def is_asynchronous(fn: Any) -> bool:
+    """Return whether a call of a scorer must be awaited."""
+    called = getattr(type(fn), "__call__", None)  # noqa: B004 - of an object
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(called)
+
+
+def _fits(signature: inspect.Signature, arguments: int) -> bool:
+    try:
+        signature.bind(*[None] * arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def column_of(fn: Any) -> str:
+    """Return the column of a scorer that returns one value: its name."""
+    inner = getattr(fn, "func", fn)  # of a partial function
+    name = str(getattr(inner, "__name__", type(inner).__name__))
+    is_free = name.isidentifier() and name not in TAKEN | {REASON, COST}
+    return name if is_free else "score"
+
+
+def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
+    """Return the name and the version under which the scores of a scorer are stored.
+
+    The source of the scorer is part of the version, so that two scorers of one name,
+    such as those of two notebooks, are different ones. So are the data that it uses, if
+    it has no version of its own. The version is None where these cannot be told: its
+    scores are not stored.
+    """
+    inner = fn.func if isinstance(fn, partial) else fn
+    named: Any = inner if hasattr(inner, "__qualname__") else type(inner)
+    name = f"{named.__module__}.{named.__qualname__}"
+    source = _source(named)
+    version = getattr(fn, "version", None) if version is None else version
+    if version is not None:
+        return name, f"{version}-{hash_of(source)[:HASH_DIGITS]}"
+    if not source:
+        accepted = "a function with a version, such as score(..., version='1')"
+        raise InputError("fn", got=fn, accepted=accepted)
+    try:
+        return name, hash_of(*_told(fn, set()))[:HASH_DIGITS]
+    except TypeError:
+        return name, None
+
+
+def _source(named: Any) -> str:
+    """Return the source of a function, or of the functions of a class; empty if none.
+
+    The source of a class in a notebook cell is known by its functions only.
+    """
+    functions = [named]
+    if inspect.isclass(named):
+        members = [each for base in named.__mro__ for each in vars(base).values()]
+        functions = [each for each in members if inspect.isfunction(each)]
+    texts = []
+    for function in functions:
+        with suppress(OSError, TypeError):
+            texts.append(inspect.getsource(function))
+    return "".join(texts)
+
+
+def _told(fn: Any, seen: set[object]) -> Iterator[str]:
+    """Yield what tells a scorer from others: its source and the data that it uses.
+
+    Functions of its own module count with their source, others with their name.
+
+    Raises:
+        TypeError: It uses an object that is not plain data.
+    """
+    if isinstance(fn, partial):
+        yield json.dumps([fn.args, fn.keywords], sort_keys=True)
+        yield from _told(fn.func, seen)
+    elif not inspect.isfunction(fn):
+        state = getattr(fn, "__self__", fn)
+        if not inspect.isclass(fn) and (
+            getattr(state, "__dict__", None) or hasattr(state, "__slots__")
+        ):
+            raise TypeError("an object with attributes")
+        yield _source(fn if hasattr(fn, "__qualname__") else type(fn))
+    elif fn not in seen:
+        seen.add(fn)
+        yield _source(fn)
+        for value in _used(fn):
+            if isinstance(value, ModuleType):
+                yield value.__name__
+            elif getattr(value, "__module__", None) == fn.__module__:
+                yield from _told(value, seen)
+            elif hasattr(value, "__qualname__"):
+                yield f"{value.__module__}.{value.__qualname__}"
+            else:
+                yield json.dumps(value, sort_keys=True)
+
+
+def _used(fn: Any) -> Iterator[Any]:
+    """Yield the values that a function uses, beside its arguments."""
+    for cell in fn.__closure__ or ():
+        with suppress(ValueError):  # it has no value yet
+            yield cell.cell_contents
+    yield from fn.__defaults__ or ()
+    yield fn.__kwdefaults__
+    for name in sorted(_global_names(fn.__code__) & fn.__globals__.keys()):
+        yield fn.__globals__[name]
+
+
+def _global_names(code: CodeType) -> set[str]:
+    """Return the global names in a function, and in the functions inside it."""
+    names = {
+        each.argval
+        for each in dis.get_instructions(code)
+        if each.opname == "LOAD_GLOBAL"
+    }
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return names.union(*map(_global_names, inner))
+
+
+def hash_of(*texts: str) -> str:
+    """Return the SHA-256 hash of texts, in hex."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -1,0 +1,80 @@
+"""Lists of values as people have them: plain ones, and the columns of a table.
+
+A table of numbers with an empty cell holds floats, so its whole floats are whole
+numbers, and NaN is a value that is not set.
+"""
+
+from array import array
+from collections import deque
+from collections.abc import KeysView, Mapping, Sequence, ValuesView
+from typing import Any
+
+_PLAIN = (list, tuple, range, set, frozenset, deque, KeysView, ValuesView, array)
+_TO_LIST = ("to_pylist", "to_list", "tolist")
+_TO_RECORDS = ("to_dicts", "to_pylist", "to_dict")
+
+
+def is_listing(value: object) -> bool:
+    """Tell whether it is a list, a set, an array or a column of a table."""
+    if isinstance(value, _PLAIN):
+        return True
+    if isinstance(value, str | bytes | bytearray | memoryview | Mapping):
+        return False
+    has_many = hasattr(value, "__len__") and getattr(value, "ndim", 1) >= 1
+    is_read = any(hasattr(value, name) for name in (*_TO_LIST, "dtype"))
+    return has_many and is_read and not is_table(value)
+
+
+def as_list(value: Any) -> list[object]:
+    """Return the values of a list; those of a set in the order of their texts."""
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    for name in _TO_LIST:
+        if hasattr(value, name):
+            return list(getattr(value, name)())
+    return [*value]
+
+
+def is_column(value: object) -> bool:
+    """Tell whether it is a column of a table, whose library may have made floats."""
+    is_array = isinstance(value, _PLAIN) or type(value).__module__ == "numpy"
+    return is_listing(value) and not is_array
+
+
+def is_table(value: object) -> bool:
+    """Tell whether it is a frame or another table."""
+    return hasattr(value, "columns") and any(hasattr(value, n) for n in _TO_RECORDS)
+
+
+def records_of(table: Any) -> list[dict[str, object]]:
+    """Return the rows of a table by the names of its columns."""
+    if hasattr(table, "to_dicts"):
+        return list(table.to_dicts())
+    if hasattr(table, "to_pylist"):
+        return list(table.to_pylist())
+    return list(table.to_dict("records"))
+
+
+def present(value: object) -> object:
+    """Return None for a value that a table counts as missing, and any other as it is.
+
+    NaN is a float that differs from itself.
+    """
+    is_nan = isinstance(value, float) and value != value
+    is_missing = is_nan or type(value).__name__ in ("NAType", "NaTType")
+    return None if is_missing else value
+
+
+def whole_as_integer(value: object) -> object:
+    """Return a float that is whole as an integer, and any other value as it is."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def with_whole_numbers(values: Sequence[object]) -> list[object]:
+    """Return whole floats as integers if all numbers of a column are whole."""
+    floats = [each for each in values if isinstance(each, float) and each == each]
+    if all(each.is_integer() for each in floats):
+        return [whole_as_integer(each) for each in values]
+    return list(values)

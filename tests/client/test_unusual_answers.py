@@ -1,0 +1,151 @@
+"""Services that answer in other shapes than specified: what the user reads of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import mediakit as mk
+from tests.support.service_in_memory import (
+    CHARGE_MICRO_USD,
+    COMPLETED,
+    SETTLED,
+    ServiceInMemory,
+    says,
+)
+
+PATIENCE_S = 20.0
+CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
+
+
+@pytest.fixture
+def service() -> ServiceInMemory:
+    return ServiceInMemory()
+
+
+@pytest.fixture
+def client(service: ServiceInMemory, tmp_path: Path) -> Iterator[mk.Client]:
+    with service.client(tmp_path) as client:
+        yield client
+
+
+def reads(**fields: Any) -> Any:
+    async def answer(job_id: str, _: int) -> httpx.Response:
+        return httpx.Response(200, json={"id": job_id, **fields})
+
+    return answer
+
+
+@pytest.mark.parametrize("status", ["succeeded", "COMPLETED", "expired", "done"])
+def test_a_job_of_another_status_with_its_output_has_completed(
+    service: ServiceInMemory, client: mk.Client, status: str, tmp_path: Path
+) -> None:
+    service.on_read = reads(**{**COMPLETED, "status": status})
+    job = client.run("text-to-video", **CLIP)
+    assert job.status == "completed"
+    assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+    assert job.download(tmp_path).exists()
+
+
+@pytest.mark.parametrize("status", ["canceled", "expired", "FAILED"])
+def test_a_job_of_another_status_that_is_charged_and_has_no_output_has_failed(
+    service: ServiceInMemory, client: mk.Client, status: str
+) -> None:
+    service.on_read = reads(status=status, output=None, billing=SETTLED)
+    with pytest.raises(mk.JobFailedError, match=r"It was charged \$0\.34"):
+        client.run("text-to-video", **CLIP)
+    assert client.reserved_micro_usd() == 0
+
+
+def test_a_failed_job_whose_error_is_a_text_says_it(
+    service: ServiceInMemory, client: mk.Client
+) -> None:
+    service.on_read = reads(status="failed", error="the GPU is gone", billing=None)
+    with pytest.raises(mk.JobFailedError, match="the GPU is gone") as caught:
+        client.run("text-to-video", **CLIP)
+    assert caught.value.code == "provider_error"
+
+
+@pytest.mark.parametrize("status", [201, 202, 203])
+def test_a_job_is_read_from_an_answer_of_any_success(
+    service: ServiceInMemory, client: mk.Client, status: int
+) -> None:
+    async def answer(job_id: str, _: int) -> httpx.Response:
+        return httpx.Response(status, json={"id": job_id, **COMPLETED})
+
+    service.on_read = answer
+    job = client.run("text-to-video", **CLIP)
+    assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+
+
+def test_an_unknown_status_is_said_at_once(
+    service: ServiceInMemory, client: mk.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    unknown = reads(status="archiving", billing=None)
+    service.on_read = service.in_turn(unknown, unknown, service.completes)
+    with caplog.at_level(logging.WARNING, "mediakit.client"):
+        client.run("text-to-video", **CLIP)
+    [text] = [each for each in caplog.messages if "archiving" in each]
+    assert "does not know" in text
+
+
+@pytest.mark.parametrize("status", [400, 422, 403])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"title": "Bad Request", "detail": "prompt is too long"}, "too long"),
+        (
+            {"detail": [{"loc": ["body", "prompt"], "msg": "is too long"}]},
+            "prompt: is too long",
+        ),
+        ({"errors": ["prompt is too long"]}, "too long"),
+        ({"errors": [{"field": "prompt", "message": "is too long"}]}, "too long"),
+        ({"errors": {"prompt": ["is too long"]}}, "too long"),
+        ({"error": {"message": "prompt is too long"}}, "too long"),
+        ({"error": "prompt is too long"}, "too long"),
+        ({"message": ["prompt is too long", "no"]}, "too long; no"),
+        ({"Message": "prompt is too long"}, "too long"),
+        ({"reason": "prompt is too long"}, "too long"),
+        ({"error": "bad", "error_description": "prompt is too long"}, "too long"),
+        ({"fault": {"faultstring": "prompt is too long"}}, "too long"),
+        ({"detail": {"detail": {"errorMessage": "prompt is too long"}}}, "too long"),
+    ],
+)
+def test_the_reason_of_a_refusal_is_read_wherever_it_stands(
+    service: ServiceInMemory,
+    client: mk.Client,
+    status: int,
+    body: dict[str, Any],
+    words: str,
+) -> None:
+    service.on_submit = says(httpx.Response(status, json=body))
+    with pytest.raises(mk.MediakitError, match=words) as caught:
+        client.submit("text-to-video", **CLIP)
+    assert "webhook_url" not in str(caught.value)
+    assert "does not say why" not in str(caught.value)
+
+
+def test_a_refusal_of_unknown_shape_is_quoted_and_a_web_page_is_not(
+    service: ServiceInMemory, client: mk.Client
+) -> None:
+    service.on_submit = says(httpx.Response(422, json={"code": 17}))
+    with pytest.raises(mk.InputError, match="17"):
+        client.submit("text-to-video", **CLIP)
+    service.on_submit = says(httpx.Response(413, html="<html>Too large</html>"))
+    with pytest.raises(mk.MediakitError) as caught:
+        client.submit("text-to-video", **CLIP)
+    assert "<html>" not in str(caught.value)
+
+
+def test_a_refused_webhook_is_still_named(
+    service: ServiceInMemory, client: mk.Client
+) -> None:
+    service.on_submit = says(httpx.Response(400, json={"message": "is private"}))
+    with pytest.raises(mk.InputError) as caught:
+        client.submit("text-to-video", **CLIP, webhook_url="https://10.0.0.1/")
+    assert caught.value.field == "webhook_url"

@@ -1,0 +1,108 @@
+"""Prompts as people have them: versions with names, and rows with other columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mediakit import Client
+from mediakit.errors import InputError
+from tests.sweep.runs import run
+
+VERSIONS = {"v1": "a {s} at dawn", "v2": "a {s} at dusk"}
+SHOTS = ["cup", "box"]
+
+
+def test_named_prompts_have_their_names_wherever_values_are_shown(
+    client: Client, tmp_path: Any
+) -> None:
+    plan = client.sweep("text-to-video", prompt=VERSIONS, s=SHOTS, duration=3)
+    plain = client.sweep(
+        "text-to-video", prompt=[*VERSIONS.values()], s=SHOTS, duration=3
+    )
+    assert plan.id == plain.id
+    assert plan.frame()["prompt"].tolist() == ["v1", "v1", "v2", "v2"]
+    assert plan.cells[0].fields["prompt"] == "a cup at dawn"
+    again: dict[str, Any] = {"client": client}
+    exec(plan.code, again)
+    pd.testing.assert_frame_equal(again["plan"].frame(), plan.frame())
+
+    results = run(client, plan)
+    for job_id in results.frame()["job_id"]:
+        results.rate(job_id, 4)
+    for each in (results, client.sweep_results(results.id)):
+        assert each.frame()["prompt"].tolist() == ["v1", "v1", "v2", "v2"]
+        assert each.compare("prompt").frame["second"].tolist() == ["v2"]
+    exported = results.export(tmp_path / "out")
+    manifest = pd.read_csv(tmp_path / "out" / "manifest.csv")
+    assert manifest["prompt"].tolist() == ["v1", "v1", "v2", "v2"]
+    assert exported is not None
+    job = client.job(results.frame()["job_id"].iloc[0])
+    assert job.state.prompt == "a cup at dawn"
+
+
+def test_slots_and_zipped_values_may_have_names_too(client: Client) -> None:
+    plan = client.sweep(
+        "text-to-video",
+        prompt="a {s}",
+        zip={"s": {"plain": "cup", "fine": "porcelain cup"}, "duration": [3, 4]},
+    )
+    assert plan.frame()["s"].tolist() == ["plain", "fine"]
+    assert [cell.fields["prompt"] for cell in plan.cells] == [
+        "a cup",
+        "a porcelain cup",
+    ]
+    one = client.sweep("text-to-video", prompt={"only": "a kite"}, duration=3)
+    assert one.frame()["prompt"].tolist() == ["only"]
+
+
+ROWS = pd.DataFrame(
+    {"id": [7, 8], "prompt": ["a kite", "a gull"], "expected": ["sky", None]}
+)
+
+
+def test_labels_are_carried_and_never_sent(client: Client) -> None:
+    labels = ["id", "expected"]
+    plan = client.sweep("text-to-video", rows=ROWS, labels=labels, duration=3, takes=2)
+    plain = client.sweep(
+        "text-to-video", prompt=["a kite", "a gull"], duration=3, takes=2
+    )
+    assert plan.id == plain.id
+    assert plan.axes == ("prompt",)
+    assert all(not {*labels} & {*cell.fields} for cell in plan.cells)
+    results = run(client, plan)
+    for each in (results, client.sweep_results(results.id)):
+        frame = each.frame()
+        assert frame["id"].tolist() == [7, 8, 7, 8]
+        assert frame["expected"].astype("str").tolist()[0] == "sky"
+    seen: list[int] = []
+
+    def note_id(path: Any, row: dict[str, Any]) -> float:
+        seen.append(row["id"])
+        return 1.0
+
+    results.score(note_id, version="1")
+    assert sorted(seen) == [7, 7, 8, 8]
+
+
+@pytest.mark.parametrize(
+    "labels", [["rating"], ["colour"], ["id", "prompt", "expected"]]
+)
+def test_what_is_no_column_of_rows_is_no_label(client: Client, labels: Any) -> None:
+    with pytest.raises(InputError, match="labels"):
+        client.sweep("text-to-video", rows=ROWS, labels=labels)
+    with pytest.raises(InputError, match="labels"):
+        client.sweep("text-to-video", prompt="a kite", labels=["id"])
+
+
+def test_a_plan_says_which_columns_an_open_function_is_sent(client: Client) -> None:
+    function = next(f for f in client.catalog if f.is_open)
+    rows = pd.DataFrame({"prompt": ["a kite"], "reviewer_note": ["private"]})
+    plan = client.sweep(function.path, rows=rows)
+    assert "not declared here: " in repr(plan)
+    assert "reviewer_note" in plan.note
+    kept = client.sweep(function.path, rows=rows, labels=["reviewer_note"])
+    assert "reviewer_note" not in kept.note
+    assert "reviewer_note" not in kept.cells[0].fields
