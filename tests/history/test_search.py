@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.history import History, Parent, ratings
+from mediakit.history.forgetting import forget
 from mediakit.history.search import folded
 from tests.support.soak import trials
 from tests.support.submissions import HERE, completed, failed, job, submission
@@ -81,7 +82,7 @@ def test_a_job_without_a_prompt_is_found_by_its_title_until_that_is_erased(histo
     assert found(history, "walk.mp4 boat") == ["cut", "large"]
     assert found(history, "text-to-video boat") == ["clip"]
     # What was erased is not found by its words, nor is what was made from it.
-    history.forget("media_clip")
+    forget(history, "media_clip")
     assert found(history, "boat") == []
     assert found(history, "Upscaled: Text to video") == ["cut", "large"]
 

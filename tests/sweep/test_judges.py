@@ -22,7 +22,7 @@ from PIL import Image
 from mediakit import Client
 from mediakit.errors import InputError, ServiceError
 from mediakit.sweep import Results
-from mediakit.sweep.judges import ModelJudge, light_and_colour
+from mediakit.sweep.judges import JudgeError, ModelJudge, light_and_colour
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.loopback import Asked, LoopbackServer, Said
 from tests.sweep.clips import flat, write_clip
@@ -277,14 +277,14 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
     [
         (
             Said("out of memory", 500),
-            "ServiceError: the model's server sent 500: out of",
+            "JudgeError: the model's server sent 500: out of",
         ),
         (Said(f"the key {KEY} is unknown", 401), "sent 401: the key … is unknown"),
-        (Said("<html>"), "ValueError: the model did not answer as asked: <html>"),
-        (said("It is fine."), "ValueError: the model did not answer as asked"),
+        (Said("<html>"), "JudgeError: the model did not answer as asked: <html>"),
+        (said("It is fine."), "JudgeError: the model did not answer as asked"),
         (
             said('{"follows_prompt": 7, "looks_good": 3, "reason": ""}'),
-            "ValueError: the model gave 7 for follows_prompt; it must be from 1 to 5",
+            "JudgeError: the model gave 7 for follows_prompt; it must be from 1 to 5",
         ),
     ],
 )
@@ -302,6 +302,89 @@ def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
     model.judge = judged
     assert results.score(judge)["follows_prompt"].tolist() == [3, 4]
     assert [prompt_in(asked) for asked in model.asked] == ["owl", "kite", "kite"]
+
+
+def charging(*contents: str, cost: Any = 0.0015, status: int = 200) -> ModelJudge:
+    """Return a judge whose server gives these answers, the last one for good."""
+    answers = [*contents]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        content = answers.pop(0) if len(answers) > 1 else answers[0]
+        shape = {"choices": [{"message": {"content": content}}]}
+        text = json.dumps(shape) if content != "<html>" else content
+        headers = {"x-litellm-response-cost": str(cost)}
+        return httpx.Response(status, text=text, headers=headers)
+
+    transport = httpx.MockTransport(answer)
+    return ModelJudge("http://model.test/v1", "small", RUBRIC, transport=transport)
+
+
+@pytest.mark.parametrize(
+    ("content", "status"), [("It is fine.", 200), ("<html>", 200), ("Too long.", 400)]
+)
+def test_what_an_answer_without_a_score_cost_is_recorded_and_never_paid_again_silently(
+    client: Client, content: str, status: int
+) -> None:
+    results = made(client, "owl")
+    with (
+        pytest.warns(UserWarning, match="there are no scores"),
+        pytest.warns(UserWarning, match=r"charged \$0\.0015 for an answer that can"),
+    ):
+        scored = results.score(charging(content, status=status))
+
+    assert scored["problem"].notna().all()
+    assert scored["cost_micro_usd"].tolist() == [1_500]
+    with pytest.warns(UserWarning, match=r"asked again.*which it charged \$0\.0015"):
+        results.score(charging(GIVEN))
+    for frame in (results.frame(), client.spend.charges(), client.sweeps()):
+        assert frame["judge_cost_micro_usd"].tolist() == [3_000]
+        assert frame["looks_good"].tolist() == [4]
+    # Nothing is due now, so nobody is asked and nothing is said.
+    assert results.score(charging(content))["looks_good"].tolist() == [4]
+    assert results.frame()["judge_cost_micro_usd"].tolist() == [3_000]
+
+
+def test_money_for_an_answer_without_a_score_is_in_every_frame_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    service = Service(file_of=lambda _: png((200, 30, 30)))
+    with service.client(tmp_path / "home") as client:
+        results = made(client, "owl", "kite")
+        with pytest.warns(UserWarning, match="cannot be used"):
+            results.score(charging(GIVEN, "It is fine."))
+
+    with service.client(tmp_path / "home") as client:
+        found = client.sweep_results(results.id)
+        frames = [
+            found.frame(),
+            client.spend.charges(),
+            client.history.frame(params=True),
+        ]
+        for frame in frames:
+            assert frame["judge_cost_micro_usd"].tolist() == [1_500, 1_500]
+            assert frame["looks_good"].isna().sum() == 1
+        assert client.sweeps()["judge_cost_micro_usd"].tolist() == [3_000]
+        records = found.scores()
+        assert records["name"].isna().sum() == 1
+        assert records.drop_duplicates("job_id")["cost_micro_usd"].sum() == 3_000
+
+
+def test_a_judge_of_ones_own_says_what_a_failed_answer_cost(client: Client) -> None:
+    def torn(path: Path) -> dict[str, Any]:
+        return {"stars": [1, 2], "cost_micro_usd": 700}
+
+    def broken(path: Path) -> float:
+        raise JudgeError("no stars", 50)
+
+    results = made(client, "owl")
+    for scorer, cost_micro_usd in ((torn, 700), (broken, 750)):
+        with (
+            pytest.warns(UserWarning, match="there are no scores"),
+            pytest.warns(UserWarning, match="cannot be used"),
+        ):
+            results.score(scorer)
+        frame = results.frame()
+        assert frame["judge_cost_micro_usd"].tolist() == [cost_micro_usd]
 
 
 def test_a_model_that_cannot_be_reached_is_a_problem_of_each_output(
@@ -343,7 +426,7 @@ def test_a_model_that_never_has_time_is_one_sentence(
     picture = tmp_path / "owl.png"
     picture.write_bytes(png((200, 30, 30)))
     judge = ModelJudge(model.url, "small", RUBRIC, clock=AdvancingClock())
-    with pytest.raises(ServiceError, match=f"server sent {status}: busy"):
+    with pytest.raises(JudgeError, match=f"server sent {status}: busy"):
         judge(picture, {"prompt": "owl"})
 
     assert 3 <= len(model.asked) <= 10

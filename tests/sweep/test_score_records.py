@@ -11,12 +11,17 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pandas as pd
 import pytest
+from sqlalchemy import select
 
 import mediakit as mk
 from mediakit import Client
+from mediakit.history.forgetting import forget
+from mediakit.history.tables import metadata
+from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep import AsyncResults
 from tests.sweep.runs import PATIENCE_S, begin_async, plan_of
 from tests.sweep.service import Service
@@ -201,6 +206,83 @@ def test_exports_and_the_wall_show_scores_with_their_reasons(
     assert listed(manifest, *EXTRA) == JUDGED
     shown = json.dumps(results.gallery()._repr_mimebundle_())
     assert all(text in shown for text in words)
+
+
+WORDS = ["zyzzyva", "quokka", "axolotl", "numbat", "okapi"]
+
+
+def texts_in(client: Client) -> str:
+    """Return all rows of all tables of a history as one text."""
+    database = client.components.store.database
+    rows = [database.rows(select(each)) for each in metadata.tables.values()]
+    return repr([[tuple(row) for row in table] for table in rows])
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"])
+def test_a_forgotten_job_leaves_no_text_anywhere_in_the_history_but_its_charges(
+    place: str,
+    sandbox: RunningSandbox,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    history: dict[str, Any] = {}
+    if place == "postgres":
+        history = {"history": request.getfixturevalue("postgres_url")}
+
+    def told(path: Path, row: dict[str, Any]) -> dict[str, Any]:
+        said = f"An {row['animal']}, a numbat." if row["animal"] == "axolotl" else "A."
+        return {"verdict": said, "stars": 4, "reason": said, "cost_micro_usd": 900}
+
+    home, key = tmp_path / "home", sandbox.api_key
+    with Client(sandbox.base_url, key, home=home, **history) as client:
+        # The sandbox is shared: the same request would be the job of another test.
+        results = client.sweep(
+            "text-to-image",
+            prompt=f"a zyzzyva, a {{animal}}, {uuid4().hex}",
+            animal=["axolotl", "gull"],
+            size="256x256",
+        ).run()
+        results.wait(PATIENCE_S)
+        results.score(told)
+        secret, other = results.frame()["job_id"]
+        results.rate(secret, 5)
+        results.rate(other, 3)
+        results.note(secret, "The quokka is blurred.")
+        results.tag(secret, "okapi")
+        before = texts_in(client)
+        assert all(word in before for word in WORDS)
+        charged = client.job(secret).settle(PATIENCE_S).charge_micro_usd
+        client.job(secret).erase(forget=True)
+
+        # The other job's request has the zyzzyva of their template.
+        after = texts_in(client)
+        assert [word for word in WORDS if word in after] == ["zyzzyva"]
+        client.job(other).settle(PATIENCE_S).erase(forget=True)
+        assert not [word for word in WORDS if word in texts_in(client)]
+
+    with Client(sandbox.base_url, key, home=home, **history) as client:
+        found = client.sweep_results(results.id).frame()
+        assert found["animal"].tolist() == ["(forgotten)"] * 2
+        assert found["judge_cost_micro_usd"].tolist() == [900, 900]
+        assert found["rating"].tolist() == [5, 3]
+        row = client.spend.charges().set_index("job_id").loc[secret]
+        assert (row["charge_micro_usd"], row["judge_cost_micro_usd"]) == (charged, 900)
+
+
+def test_a_judgement_of_an_output_that_two_jobs_share_stays_with_the_other(
+    client: Client,
+) -> None:
+    def told(path: Path) -> dict[str, Any]:
+        return {"stars": 3, "reason": "It is a kite."}
+
+    results = made(client, "kite", takes=2)
+    results.score(told)
+    first, second = results.frame()["job_id"]
+    forget(client.components.store, first)
+    frame = results.frame().set_index("job_id")
+    assert listed(frame, "stars", "reason") == [[None, None], [3, "It is a kite."]]
+    forget(client.components.store, second)
+    assert "It is a kite." not in texts_in(client)
 
 
 # -- asynchronous scorers --------------------------------------------------------------

@@ -367,7 +367,7 @@ class AsyncJob(JobFacts, ProcessBound):
         Saved files are kept, and so is the job's row in the history with its charge.
 
         Args:
-            forget: Forget the prompt and the settings in the history, too.
+            forget: Forget the texts about it in the history, too; see `forget`.
 
         Raises:
             ConflictError: The job has not ended yet.
@@ -382,7 +382,11 @@ class AsyncJob(JobFacts, ProcessBound):
 
     @networked
     async def forget(self) -> Self:
-        """Forget the prompt and the settings of an erased job in the history.
+        """Forget the texts about an erased job in the history.
+
+        These are its prompt and settings, the error message, what judges said of it,
+        its note and tags, and, of a sweep, the values of its cell and the sweep's
+        prompt and code. Its rating and all charges are kept, a judge's included.
 
         Raises:
             ConflictError: The job was not erased.

@@ -41,6 +41,7 @@ from mediakit.errors import (
 )
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.entry import AT_WORK, fresh_entry
+from mediakit.history.forgetting import forget
 from mediakit.history.merging import changes_from_job
 from mediakit.safe_text import shown
 from mediakit.webhooks import Event
@@ -449,12 +450,12 @@ class Jobs:
             job.release()
 
     async def forget(self, job: AsyncJob) -> None:
-        """Forget a job's prompt and settings in the history; see `AsyncJob.forget`."""
+        """Forget the texts about a job in the history; see `AsyncJob.forget`."""
         if job.state.record.deleted_at is None:
             raise ConflictError(
                 f"The job {job.id} was not erased, so the service still has its "
                 "prompt. Erase it first: job.erase(forget=True) does both.",
                 job_id=job.id,
             )
-        await self._account_history.write(History.forget, job.id)
+        await self._account_history.write(forget, job.id)
         job.update(job.state.forgotten())

@@ -1,7 +1,8 @@
 """What scorers say of outputs.
 
 `mediakit_scores` has each answer once, by what the scorer saw: the file, or also its
-row. `mediakit_job_scores` says which jobs it is of, and what the judge charged for it.
+row. `mediakit_job_scores` says which jobs it is of, and what the judge charged for
+each, also where it gave no answer that could be used.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, select
+from sqlalchemy import Connection, Select, and_, func, select
 
-from mediakit.history.tables import hashes, job_scores, upsert
+from mediakit.history.tables import hashes, insert_into, job_scores, upsert
 from mediakit.history.tables import scores as answers
 
 if TYPE_CHECKING:
@@ -28,14 +29,16 @@ Value = float | str
 
 @dataclass(frozen=True)
 class Score:
-    """What a scorer said of the output of a job.
+    """What a scorer said of the output of a job, or only what it charged.
 
     Args:
         scorer: The qualified name of the function or class.
         version: Its version; empty if that is unknown, so the score is never reused.
         seen: The hash of what it saw: the output, or also its row.
-        cost_micro_usd: What the judge charged for this output; None if it is unknown,
-            or if the answer for another output was reused.
+        cost_micro_usd: What the judge charged for this output, each time that it was
+            asked; None if it is unknown, or if the answer for another output was
+            reused.
+        scored_at: When it was scored; None if no answer could be used.
     """
 
     job_id: str
@@ -66,12 +69,55 @@ def save(history: History, score: Score, *, service: str, account: str) -> None:
     )
     key = {name: getattr(score, name) for name in ("seen", "scorer", "version")}
     answer = {**key, "score": json.dumps(dict(content)), "scored_at": now}
-    owner = {"service": service, "account": account, "job_id": score.job_id}
-    cost = {"cost_micro_usd": score.cost_micro_usd}
+    owner = {"service": service, "account": account}
     with history.database.writing() as db:
         upsert(db, answers, [answer], update=("score", "scored_at"))
-        row = {**owner, **key, **cost, "used_at": now}
-        upsert(db, job_scores, [row], update=("cost_micro_usd", "used_at"))
+        _add_cost(db, score, **owner, used_at=now)
+
+
+def save_cost(history: History, score: Score, *, service: str, account: str) -> None:
+    """Save what a judge charged for an answer that cannot be used."""
+    history.refuse_replaced()
+    owner = {"service": service, "account": account}
+    with history.database.writing() as db:
+        _add_cost(db, score, **owner, used_at=history.clock.now())
+
+
+def _add_cost(db: Connection, score: Score, **values: Any) -> None:
+    """Add the charge of an answer to those of earlier ones to the same question."""
+    names = ("job_id", "scorer", "version", "seen", "cost_micro_usd")
+    row = {name: getattr(score, name) for name in names} | values
+    new = insert_into(db.dialect.name, job_scores)
+    earlier, cost = job_scores.c.cost_micro_usd, new.excluded.cost_micro_usd
+    changes = {
+        "cost_micro_usd": func.coalesce(earlier + cost, cost, earlier),
+        "used_at": new.excluded.used_at,
+    }
+    key = list(job_scores.primary_key)
+    db.execute(new.on_conflict_do_update(index_elements=key, set_=changes), row)
+
+
+def unanswered_cost_micro_usd(
+    history: History,
+    input_hashes: Mapping[str, str],
+    scorer: str,
+    version: str,
+    *,
+    service: str,
+    account: str,
+) -> int:
+    """Return what a scorer charged for these jobs without an answer, in micro-USD."""
+    query = scores_query().where(
+        *(job_scores.c.service == service, job_scores.c.account == account),
+        *(job_scores.c.scorer == scorer, job_scores.c.version == version),
+        answers.c.scored_at.is_(None),
+    )
+    rows = history.database.rows_with(query, job_scores.c.job_id, input_hashes)
+    return sum(
+        score.cost_micro_usd or 0
+        for score in map(score_of, rows)
+        if input_hashes[score.job_id] == score.seen
+    )
 
 
 def reuse(
@@ -130,13 +176,13 @@ def of_jobs(
 def scores_query() -> Select[Any]:
     """Select scores for `score_of`, the last used one last."""
     query = select(*_COLUMNS, job_scores.c.used_at).select_from(job_scores)
-    return query.join(answers, _IS_ITS).order_by(job_scores.c.used_at)
+    return query.outerjoin(answers, _IS_ITS).order_by(job_scores.c.used_at)
 
 
 def score_of(row: Any) -> Score:
     """Return a score from a row of `scores_query`."""
     job_id, scorer, version, input_hash, score, cost_micro_usd, scored_at = row[:7]
-    values, reason = _read(score)
+    values, reason = _read(score or "{}")
     rest = (values, reason, cost_micro_usd, scored_at)
     return Score(job_id, scorer, version, input_hash, *rest)
 
@@ -165,7 +211,11 @@ def visible(scores: Sequence[Score], *, by_job: bool = False) -> dict[str, list[
         for score in scores
         for name in score.values
     }
-    last = {(each.job_id, each.scorer, each.version): each for each in scores}
+    last = {
+        (each.job_id, each.scorer, each.version): each
+        for each in scores
+        if each.scored_at is not None
+    }
     result: dict[str, list[Score]] = {}
     for score in last.values():
         values = {

@@ -246,10 +246,6 @@ class History:
             lambda entry: _gone(entry, now) if account in (None, entry.account) else {},
         )
 
-    def forget(self, job_id: str) -> None:
-        """Erase the prompt, the body and the error message of a job."""
-        self._change(entries.c.job_id, job_id, _forgotten)
-
     def _change(
         self, column: Column[Any], value: str, changes_of: Callable[[Entry], Changes]
     ) -> Entry | None:
@@ -468,8 +464,3 @@ def _gone(entry: Entry, now: datetime) -> Changes:
         return {"gone_at": now}
     is_sure = entry.state in AT_WORK and now - entry.gone_at >= GONE_FOR_SURE
     return {"state": EntryState.GONE} if is_sure else {}
-
-
-def _forgotten(entry: Entry) -> Changes:
-    blank: Changes = {"prompt": None, "body": b"{}", "error_message": None}
-    return {name: to for name, to in blank.items() if getattr(entry, name) != to}

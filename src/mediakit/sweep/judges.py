@@ -151,6 +151,22 @@ def _share(frame: Frame, hue_deg: int) -> float:
 # -- by a language model --------------------------------------------------------------
 
 
+class JudgeError(ValueError):
+    """A judge's answer that cannot be used, and what it cost.
+
+    Args:
+        problem: What is wrong with it.
+        cost_micro_usd: What the judge charged for it; None if that is unknown.
+    """
+
+    def __init__(self, problem: str, cost_micro_usd: int | None = None) -> None:
+        super().__init__(problem, cost_micro_usd)
+        self.cost_micro_usd = cost_micro_usd
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class ModelJudge:
     """Judges outputs by a rubric, with a language model that sees pictures.
 
@@ -244,8 +260,10 @@ class ModelJudge:
         """Ask the model about one output.
 
         Raises:
-            ServiceError: The server cannot be reached, or rejects the request.
-            ValueError: The model did not answer as asked, or there is nothing to see.
+            ServiceError: The server cannot be reached.
+            JudgeError: The server rejects the request, or the model did not answer as
+                asked; it has what that cost.
+            ValueError: There is nothing to see.
         """
         frames = sampled_colours(path, self.frames)
         if not frames:
@@ -255,13 +273,11 @@ class ModelJudge:
         except httpx.HTTPError as error:
             problem = f"the model cannot be reached ({type(error).__name__})"
             raise ServiceError(problem) from None
-        text = answer.text
-        if answer.is_error:
-            if self._api_key:
-                text = text.replace(self._api_key, "…")
-            said = quoted(text[:LONGEST_ANSWER])
-            raise ServiceError(f"the model's server sent {answer.status_code}: {said}")
-        return {**self._judged(text), COST: self._cost_micro_usd(answer)}
+        cost_micro_usd = self._cost_micro_usd(answer)
+        try:
+            return {**self._judged(answer), COST: cost_micro_usd}
+        except ValueError as error:
+            raise JudgeError(str(error), cost_micro_usd) from None
 
     def _answer_to(self, question: Mapping[str, Any]) -> httpx.Response:
         """Ask, and ask again a few times if the server has no time now."""
@@ -311,8 +327,11 @@ class ModelJudge:
 
     def _cost_micro_usd(self, answer: httpx.Response) -> int | None:
         """Return what an answer cost; None if neither the server nor prices say it."""
-        found = json.loads(answer.text, parse_float=Decimal).get("usage")
-        usage = found if isinstance(found, Mapping) else {}
+        try:
+            usage = json.loads(answer.text, parse_float=Decimal)["usage"]
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError):
+            usage = None
+        usage = usage if isinstance(usage, Mapping) else {}
         for dollars in (answer.headers.get(RESPONSE_COST), usage.get("cost")):
             cost_micro_usd = _micro_usd(dollars)
             if cost_micro_usd is not None:
@@ -323,7 +342,13 @@ class ModelJudge:
             return None
         return divide_half_up(sum(map(mul, tokens, self._rates)), PER_MILLION)
 
-    def _judged(self, text: str) -> dict[str, float | str]:
+    def _judged(self, answer: httpx.Response) -> dict[str, float | str]:
+        text = answer.text
+        if answer.is_error:
+            if self._api_key:
+                text = text.replace(self._api_key, "…")
+            said = quoted(text[:LONGEST_ANSWER])
+            raise ValueError(f"the model's server sent {answer.status_code}: {said}")
         try:
             content = str(json.loads(text)["choices"][0]["message"]["content"])
             # Some models wrap their JSON, whatever they are asked for.

@@ -306,7 +306,8 @@ def score_texts(run: Run, job_ids: Iterable[str | None]) -> dict[str, str]:
 def scores_frame(run: Run) -> pd.DataFrame:
     """Return all scores of the results, value by value; see `AsyncResults.scores`."""
     found = scores_of(run, [row.outcome.job_id for row in rows_of(run)])
-    rows = [(each, *item) for each in found for item in each.values.items()]
+    nothing = [(None, math.nan)]  # a charge without an answer has a row, too
+    rows = [(each, *item) for each in found for item in each.values.items() or nothing]
     frame = pd.DataFrame()
     for column in ("job_id", "scorer", "version"):
         frame[column] = text_array([getattr(each, column) for each, *_ in rows])

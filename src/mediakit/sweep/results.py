@@ -280,8 +280,9 @@ class AsyncResults(ProcessBound):
             `scorer` (its module and name), `version` (with the hash of its source;
             empty if it is unknown) and `name` (str), `value` (float64, NaN for a text),
             `text` (str, missing for a number), `reason` (str), `cost_micro_usd` (Int64,
-            what the judge charged for the whole answer; <NA> if it is unknown, or if an
-            answer was reused) and `scored_at` (UTC).
+            what the judge charged for the whole answer, each time that it was asked;
+            <NA> if it is unknown, or if an answer was reused) and `scored_at` (UTC). A
+            charge without an answer that can be used has a row without a name.
         """
         return await to_thread.run_sync(scores_frame, self.run)
 
@@ -468,10 +469,11 @@ class AsyncResults(ProcessBound):
                 its cell: `prompt` and the other fields, the axes, `take` and `job_id`.
                 It returns a number, a text, or a dict of these by name; None is
                 unknown. In a dict, `reason` is the reason of all values, and
-                `cost_micro_usd` what the judge charged, a whole number. An
-                asynchronous function is awaited for 8 outputs at a time, on the loop
-                that awaits this, or in the background for a blocking call. A process
-                pool must be able to import it.
+                `cost_micro_usd` what the judge charged, a whole number; an error that
+                it raises may have this attribute, too. An asynchronous function is
+                awaited for 8 outputs at a time, on the loop that awaits this, or in the
+                background for a blocking call. A process pool must be able to import
+                it.
             executor: Where to run it, such as a `ThreadPoolExecutor`, a
                 `ProcessPoolExecutor` or the executor of a Dask client; this process by
                 default. Its workers must be able to read the files. An asynchronous
@@ -485,7 +487,8 @@ class AsyncResults(ProcessBound):
             One row per output: `job_id` (str), one column per value (float64 or str),
             `reason` (str), `cost_micro_usd` (Int64): what the judge charged now, <NA>
             if it is unknown or the score was reused; and `problem` (str): why the
-            scorer failed, missing if it did not.
+            scorer failed, missing if it did not. What a failed answer cost is recorded,
+            and a warning says so, also before the judge is asked again.
 
         Raises:
             InputError: An argument is not acceptable; nothing was downloaded.

@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mediakit.errors import InputError
 from mediakit.history import History, scores
 from mediakit.history.scores import REASON, Score, Value
+from mediakit.money import format_usd
 from mediakit.plain_numbers import whole
 from mediakit.sweep.scorer_identity import (
     COST,
@@ -82,7 +83,7 @@ Values = Mapping[str, Value]
 
 
 class Answer(NamedTuple):
-    """What a scorer said of an output, or the problem if it failed."""
+    """What a scorer said of an output, or the problem if it failed; and its charge."""
 
     values: Values
     reason: str | None = None
@@ -142,6 +143,15 @@ def score_outputs(
     if is_asynchronous(fn):
         executor = _OnLoop(loop or _scorer_loop(os.getpid()))
     run = _Run(outputs, name, stored_version, takes_row, fetch, history, owner)
+    run.look_up()
+    paid_micro_usd = run.unanswered_cost_micro_usd()
+    if paid_micro_usd:
+        paid = format_usd(paid_micro_usd)
+        warnings.warn(
+            f"{column_of(fn)} is asked again, and may charge again, about outputs for "
+            f"which it charged {paid} without an answer that can be used.",
+            stacklevel=4,
+        )
     with (
         closing(run.items()) as items,
         closing(_answers(executor or _Here(), fn, items)) as answers,
@@ -156,6 +166,15 @@ def score_outputs(
         first = scored["problem"].iloc[0]
         message = f"{column_of(fn)} failed on {where}, so there are no scores: {first}"
         warnings.warn(message, stacklevel=4)
+    lost = scored.loc[scored["problem"].notna(), COST].dropna()
+    if lost.sum():
+        paid = format_usd(int(lost.sum()))
+        these = "an answer" if len(lost) == 1 else f"{len(lost):,} answers"
+        warnings.warn(
+            f"{column_of(fn)} charged {paid} for {these} that cannot be used. To score "
+            "again is to ask, and to pay, again.",
+            stacklevel=4,
+        )
     return scored
 
 
@@ -197,14 +216,26 @@ class _Run:
     answers: dict[str, Answer] = field(default_factory=dict)  # by key, or by job
     asked: set[str] = field(default_factory=set)  # the jobs that were scored now
 
-    def items(self) -> Generator[Item]:
-        """Fetch the outputs without a score, and yield each that differs once."""
+    def look_up(self) -> None:
+        """Find the stored answers about outputs that were seen before."""
         job_ids = [output.job_id for output in self.outputs]
         sha256s = scores.sha256s(self.history, job_ids, **self.owner)
         for output in self.outputs:
             if output.job_id in sha256s:
                 self.keys[output.job_id] = self._key(output, sha256s[output.job_id])
         self._look_up(self.keys.values())
+
+    def unanswered_cost_micro_usd(self) -> int:
+        """Return what earlier answers cost that could not be used, of what is due."""
+        if self.version is None:
+            return 0
+        due = {j: key for j, key in self.keys.items() if key not in self.answers}
+        return scores.unanswered_cost_micro_usd(
+            self.history, due, self.scorer, self.version, **self.owner
+        )
+
+    def items(self) -> Generator[Item]:
+        """Fetch the outputs without a score, and yield each that differs once."""
         due = {
             output.job_id: output
             for output in self.outputs
@@ -254,10 +285,12 @@ class _Run:
         """Save the score of an output; one that failed is tried again next time."""
         self.answers[item.key] = answer
         self.asked.add(item.job_id)
+        key = (self.scorer, self.version or "", item.key)
+        score = Score(item.job_id, *key, *answer[:3])
         if answer.problem is None:
-            key = (self.scorer, self.version or "", item.key)
-            score = Score(item.job_id, *key, *answer[:3])
             scores.save(self.history, score, **self.owner)
+        elif answer.cost_micro_usd is not None:
+            scores.save_cost(self.history, score, **self.owner)
 
     def reuse(self) -> None:
         """Give the outputs that were not scored now the answers that fit them."""
@@ -315,9 +348,10 @@ def score_file(
     Dask caches calls by their arguments, so another `attempt` is another call.
     """
     try:
-        return _answer_of(fn(*_arguments(path, row)), name)
+        result = fn(*_arguments(path, row))
     except Exception as error:  # noqa: BLE001 - it is the problem of one output
-        return Answer({}, problem=problem_of(error))
+        return _failure(error)
+    return _answer_of(result, name)
 
 
 async def await_score(
@@ -325,27 +359,48 @@ async def await_score(
 ) -> Answer:
     """Score one file with an asynchronous scorer."""
     try:
-        return _answer_of(await fn(*_arguments(path, row)), name)
+        result = await fn(*_arguments(path, row))
     except Exception as error:  # noqa: BLE001 - it is the problem of one output
-        return Answer({}, problem=problem_of(error))
+        return _failure(error)
+    return _answer_of(result, name)
 
 
 def _arguments(path: str, row: Row | None) -> tuple[Any, ...]:
     return (Path(path),) if row is None else (Path(path), row)
 
 
+def _failure(error: Exception) -> Answer:
+    """Return the problem of an output; an error may say what its answer cost."""
+    try:
+        cost = _cost_micro_usd(getattr(error, COST, None))
+    except ValueError:
+        cost = None
+    return Answer({}, None, cost, problem_of(error))
+
+
 def _answer_of(result: Any, name: str) -> Answer:
-    if not isinstance(result, Mapping):
-        return Answer({name: _value(result)})
-    said = {str(each): value for each, value in result.items()}
-    for taken in TAKEN & said.keys():
-        raise ValueError(f"the scorer names a value {taken!r}, which is taken")
-    reason, cost = _value(said.pop(REASON, None)), present(said.pop(COST, None))
-    micro_usd = None if cost is None else whole(cost)
-    if cost is not None and (micro_usd is None or micro_usd < 0):
+    cost = None
+    try:
+        if not isinstance(result, Mapping):
+            return Answer({name: _value(result)})
+        said = {str(each): value for each, value in result.items()}
+        cost = _cost_micro_usd(said.pop(COST, None))
+        for taken in TAKEN & said.keys():
+            raise ValueError(f"the scorer names a value {taken!r}, which is taken")
+        reason = _value(said.pop(REASON, None))
+        values = {each: _value(value) for each, value in said.items()}
+    except Exception as error:  # noqa: BLE001 - it is the problem of one output
+        return Answer({}, None, cost, problem_of(error))
+    return Answer(values, None if reason != reason else str(reason), cost)
+
+
+def _cost_micro_usd(cost: Any) -> int | None:
+    if present(cost) is None:
+        return None
+    micro_usd = whole(cost)
+    if micro_usd is None or micro_usd < 0:
         raise ValueError(f"{COST} must be whole micro-dollars, from 0 (got {cost!r})")
-    values = {each: _value(value) for each, value in said.items()}
-    return Answer(values, None if reason != reason else str(reason), micro_usd)
+    return micro_usd
 
 
 def _value(value: Any) -> Value:
