@@ -18,6 +18,15 @@ FOCUSED = """form => {
 }"""
 
 
+def click_at(page: Page, x: float, y: float, clicked_s: float) -> None:
+    """Click a place at a time of the hand, however late a busy page hears of it."""
+    devtools = page.context.new_cdp_session(page)
+    click = {"x": x, "y": y, "button": "left", "clickCount": 1, "timestamp": clicked_s}
+    for kind in ("mousePressed", "mouseReleased"):
+        devtools.send("Input.dispatchMouseEvent", click | {"type": kind})
+    devtools.detach()
+
+
 class Mouse:
     """Goes to things with the mouse; texts are typed where it clicked."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from itertools import product
 from pathlib import Path
@@ -14,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.harness import Lab
 from tests.browser.harness.lab import THEMES
-from tests.browser.harness.wait import screenshot
+from tests.browser.harness.wait import becomes, screenshot, until
 
 pytestmark = pytest.mark.browser
 
@@ -93,10 +92,12 @@ def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
     for theme, width in product(THEMES, (1300, 600)):
         lab.theme(theme)
         lab.resize(width, 1400)
-        sizes = dashboard.evaluate(TYPE_PX)
-        assert sizes
-        assert all(9.5 <= size <= 12 for size in sizes), sizes
-        assert lab.page.evaluate(FITS) == [], f"{name}, {theme}, {width} px"
+        until(
+            lab.page,
+            lambda: all(9.5 <= px <= 12 for px in dashboard.evaluate(TYPE_PX) or [0]),
+            lambda: dashboard.evaluate(TYPE_PX),
+        )
+        becomes(lab.page, lambda: lab.page.evaluate(FITS), [])
         lab.screenshot(f"dashboard-{name}-{theme}-{width}", dashboard)
     lab.theme("light")
     lab.resize(1280, 1400)
@@ -165,11 +166,7 @@ def test_a_month_from_its_total_to_its_files_and_one_that_cannot_be_read_at_firs
     expect(alert).to_have_count(0)
     assert lab.console_errors() == []
 
-    kept = json.dumps(lab.save()["cells"][1]["outputs"])
-    while "all of it is explained" not in kept:  # or the test's own limit ends it
-        lab.page.wait_for_timeout(200)
-        kept = json.dumps(lab.save()["cells"][1]["outputs"])
-    assert len(kept) < 200_000
+    assert len(lab.save_outputs(1, "all of it is explained")) < 200_000
     lab.shutdown_kernel()
     lab.open(lab.notebook, kernel=False)
     lab.see(1, "Run the cell to use it.")
@@ -213,6 +210,7 @@ def test_a_past_of_the_sandbox_and_the_page_that_is_sent(lab: Lab) -> None:
         page.goto((lab.server.root / "month.html").as_uri())
         expect(page.get_by_text("all of it is explained")).to_be_visible()
         expect(page.locator("figure svg")).to_have_count(6)
-        wide = "() => document.documentElement.scrollWidth - innerWidth"
-        assert page.evaluate(wide) <= 0
+        page.wait_for_function(
+            "() => document.documentElement.scrollWidth <= innerWidth"
+        )
         screenshot(page, f"dashboard-report-{scheme}")

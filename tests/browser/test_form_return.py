@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness import Lab, video_facts
+from tests.browser.harness.wait import rest, until
 from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_S = 240.0
-READ_MS = 1_000  # a person reads what the button says
-READS = 20
+BANNER = "e => getComputedStyle(e, '::before').content"
 CONNECT = f"{WHOLE_FILMS}import mediakit as mk\nclient = mk.connect(home={{!r}})"
 JOBS = 'print("jobs:", len(client.history.frame()), "shown:", len(form.jobs))'
 TYPED = "a red balloon over a lake, typed and not sent"
@@ -42,15 +40,14 @@ def test_typed_words_and_a_running_job_are_there_after_restart_and_run_all(
 ) -> None:
     form = opened(lab, "returned", [SLOW, JOBS])
     expect(generate(form)).to_have_text("Generate · $0.68")
-    lab.page.wait_for_timeout(READ_MS)
+    rest(lab.page)
     generate(form).dblclick()
     lab.cell(1).locator(".mk-job").first.wait_for(state="visible")
     form.get_by_label("prompt").first.fill(TYPED)
     expect(generate(form)).to_have_text("Generate · $0.68")  # it has arrived
 
     lab.restart_kernel()
-    banner = form.evaluate("e => getComputedStyle(e, '::before').content")
-    assert AGAIN in banner
+    until(lab.page, lambda: AGAIN in form.evaluate(BANNER), form.inner_text)
     lab.screenshot("return-dead-form", form)
     lab.run_all()
     lab.see(2, "jobs: 1 shown: 1")
@@ -71,14 +68,8 @@ def test_typed_words_and_a_running_job_are_there_after_restart_and_run_all(
     expect(generate(form)).to_have_text("Generate · $0.90")
     form.get_by_role("button", name="720p").click()
     expect(generate(form)).to_have_text("Another take · $0.68")
-    kept = ""
-    for _ in range(READS):
-        lab.page.wait_for_timeout(READ_MS)
-        kept = json.dumps(lab.save()["cells"][1]["outputs"])
-        if "data:image/jpeg;base64," in kept:  # the poster follows the video
-            break
-    assert "media_" in kept
-    assert "data:image/jpeg;base64," in kept
+    lab.save_outputs(1, "media_", "data:image/jpeg;base64,")
+    rest(lab.page)
     generate(form).click()
     expect(form.locator(".mk-job")).to_have_count(2)
     lab.run_cell(2)

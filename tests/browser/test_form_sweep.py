@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.harness import Lab
+from tests.browser.harness.wait import becomes, rest, until
 
 pytestmark = pytest.mark.browser
 
 RUN_S = 120.0
-STATIC_MS = 3_000
-LATER_MS = 1_000  # longer than a paid button takes no click
 FORM = """
 import mediakit as mk
 client = mk.connect(home="swept")
 form = client.form("text-to-video", prompt="a kite over dunes", duration=3)
 form
 """
+HIDDEN_PX = "e => e.scrollHeight - e.clientHeight"
 PLACEHOLDER = "results => getComputedStyle(results, '::before').content"
 TOP = "wall => wall.getBoundingClientRect().top"
 WORDS = "print(client.history.frame()['status'].tolist())"
@@ -49,7 +47,7 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(lab: Lab) -> None
     lab.screenshot("sweep-slot", form)
     expect(animals).to_have_value("")
     prompts.fill("a kite over dunes" + "\na red fox in snow" * 6)
-    assert prompts.evaluate("e => e.scrollHeight - e.clientHeight") == 0
+    becomes(lab.page, lambda: prompts.evaluate(HIDDEN_PX), 0)
     prompts.fill("a kite over dunes\na red fox in snow")
     expect(animals).to_have_count(0)
     resolutions = panel.get_by_role("group", name="Resolutions")
@@ -67,17 +65,18 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(lab: Lab) -> None
     run.click()
     wall = form.locator(".mk-below .mk-wall")
     expect(wall).to_be_in_viewport()
-    assert wall.evaluate(TOP) < 600
-    words = form.locator(".mk-results").evaluate(PLACEHOLDER)
-    assert words == '"The results of the sweep are below."'
+    until(lab.page, lambda: wall.evaluate(TOP) < 600)
+    words, results = (
+        '"The results of the sweep are below."',
+        form.locator(".mk-results"),
+    )
+    becomes(lab.page, lambda: results.evaluate(PLACEHOLDER), words)
     lab.see(0, "4 of 4 done", timeout_s=RUN_S)
     lab.see(0, "Show 4 cells · $0.00", timeout_s=RUN_S)
     lab.run_cell(1)
     lab.see(1, "['completed', 'completed', 'completed', 'completed']")
     lab.screenshot("sweep-done", form)
-    lab.page.wait_for_timeout(STATIC_MS)
-    kept = json.dumps(lab.save()["cells"][0]["outputs"])
-    assert "text-to-video by prompt and resolution" in kept
+    lab.save_outputs(0, "text-to-video by prompt and resolution")
     assert lab.console_errors() == []
 
 
@@ -98,7 +97,7 @@ def test_a_cell_over_the_budget_is_sent_by_the_click_that_raises_it(lab: Lab) ->
     expect(panel.locator("pre.mk-code")).to_contain_text('.run(budget="$0.30")')
     run = panel.get_by_role("button", name="Run 1 of 2 · $0.204")
     expect(run).to_be_enabled()
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     run.click()
     lab.see(0, "1 of 2 done", timeout_s=RUN_S)
     lab.see(0, "of $0.30 spent")
@@ -107,7 +106,7 @@ def test_a_cell_over_the_budget_is_sent_by_the_click_that_raises_it(lab: Lab) ->
     again = wall.get_by_role("button", name=words)
     again.scroll_into_view_if_needed()
     lab.screenshot("sweep-over-budget", wall)
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     again.click()
     lab.see(0, "2 of 2 done", timeout_s=RUN_S)
     expect(wall).to_contain_text("$0.408")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from tests.browser.harness import VIEWPORT, Lab, LabServer, video_facts
-from tests.browser.harness.wait import screenshot, within
+from tests.browser.harness.wait import becomes, screenshot, within
 from tests.browser.test_dashboard import (
     MAKES,
     SHOWS,
@@ -211,9 +211,9 @@ def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
     lab.run_all()
 
     lab.see(1, "Text to video")
-    assert lab.cell(1).evaluate(SAID) == 1
+    becomes(page, lambda: lab.cell(1).evaluate(SAID), 1)
     lab.screenshot("lacking-form", lab.cell(1))
-    assert lab.cell(3).evaluate(SAID) == 1
+    becomes(page, lambda: lab.cell(3).evaluate(SAID), 1)
     lab.screenshot("lacking-wall", lab.cell(3))
 
 

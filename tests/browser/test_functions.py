@@ -129,7 +129,7 @@ def test_every_function_is_filled_in_and_submitted(
         expect(form.locator(".mk-job"), kind).to_have_count(1, timeout=ARRIVES_MS)
 
     lab.run_cell(len(cells) - 1)
-    said = lab.outputs(len(cells) - 1).inner_text().split("BODIES ", 1)[1].strip()
+    said = lab.printed(len(cells) - 1).split("BODIES ", 1)[1].strip()
     bodies = ast.literal_eval(said[: said.rindex("}") + 1])
     assert said.endswith(f" {len(kinds)}"), "each was submitted once"
     for kind in kinds:

@@ -13,10 +13,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness import Lab, video_facts
-from tests.browser.harness.wait import screenshot
+from tests.browser.harness.wait import becomes, screenshot
 from tests.support.samples.media_samples import make_mp4
 from tests.support.servers.file_server import FileServer
-from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -104,7 +103,7 @@ def tile(wall: Locator, index: int) -> Locator:
 def calls(lab: Lab) -> Any:
     """Return what reached Python."""
     lab.run_cell(2)
-    return ast.literal_eval(lab.outputs(2).inner_text().strip())
+    return ast.literal_eval(lab.printed(2).strip())
 
 
 def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
@@ -129,7 +128,7 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
         "kite, dawn, video, 4 of 5 stars, kept, $0.20"
     )
     rated = [("media_0", {"rating": 4}), ("media_0", {"keep": True})]
-    until(lambda: calls(lab)[:2] == rated)
+    becomes(lab.page, lambda: calls(lab)[:2], rated)
     assert [cell["source"] for cell in lab.save()["cells"]] == sources
     lab.screenshot("wall-rated", wall)
     wall = shown(lab, 3)
@@ -141,9 +140,9 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     lab.page.keyboard.press("3")
     expect(tile(wall, 40)).to_have_accessible_name(re.compile("3 of 5 stars"))
     # The star is on the page before Python has heard of it.
-    until(lambda: calls(lab)[-1] == ("media_40", {"rating": 3}))
-    lab.page.wait_for_timeout(2_500)
-    lab.save()
+    becomes(lab.page, lambda: calls(lab)[-1], ("media_40", {"rating": 3}))
+    lab.save_outputs(1, "★★★★")
+    lab.save_outputs(3, "★★★")
     size = (lab.server.root / lab.notebook).stat().st_size
     assert size < MAX_NOTEBOOK_BYTES
     lab.screenshot("wall-thousand", wall)
@@ -207,8 +206,9 @@ def test_a_failed_job_is_not_rated_or_kept_by_any_key_and_the_wall_says_why(
     tile(wall, 2).focus()
     lab.page.keyboard.press("0")
     expect(why).to_be_hidden()
-    assert calls(lab) == [
+    rated = [
         ("media_0", {"rating": 4}),
         ("media_0", {"keep": True}),
         ("media_2", {"rating": None}),
     ]
+    becomes(lab.page, lambda: calls(lab), rated)

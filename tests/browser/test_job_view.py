@@ -132,7 +132,8 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     lab.screenshot("job-running", lab.cell(3))
     lab.interrupt_kernel()
     lab.see(3, "stopped waiting; the job continues")
-    assert "Traceback" not in lab.outputs(3).inner_text()
+    lab.wait_idle()
+    assert "Traceback" not in lab.printed(3)
     lab.see(3, "as estimated", timeout_s=JOB_S)
     lab.restart_kernel()
     lab.run_cell(0)
@@ -234,7 +235,7 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_los
     lab.resize(1280, 1500)
     lab.run_all(timeout_s=JOB_S)
     lab.see(SUM, f"{RESULTS + OF_FORM} jobs, $2.34")
-    once = lab.outputs(SUM).inner_text().strip()
+    once = lab.printed(SUM).strip()
 
     lab.restart_kernel()
     lab.run_all(timeout_s=JOB_S)
@@ -248,13 +249,16 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_los
     expect(pictures).to_have_count(OF_FORM)
     settled = lab.cell(FORM).locator(".mk-form .mk-job", has_text="as estimated")
     expect(settled).to_have_count(OF_FORM)
-    lab.page.wait_for_timeout(2_000)  # what is kept follows
     lab.screenshot("many-of-a-form")
 
-    saved = json.dumps(lab.save())
+    def posters(notebook: object) -> int:
+        return json.dumps(notebook).count("data:image/jpeg;base64,")
+
+    saved = json.dumps(
+        lab.save_until(lambda notebook: posters(notebook) >= RESULTS + OF_FORM)
+    )
     size_bytes = (lab.server.root / "many.ipynb").stat().st_size
     assert size_bytes < MAX_SAVED_BYTES * (RESULTS + OF_FORM)
-    assert saved.count("data:image/jpeg;base64,") >= RESULTS + OF_FORM
     assert "data:video" not in saved
 
     lab.shutdown_kernel()

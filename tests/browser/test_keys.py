@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.geometry import middle
 from tests.browser.harness import Lab, connected
+from tests.browser.harness.wait import rest
 
 pytestmark = pytest.mark.browser
 
@@ -22,8 +23,6 @@ PICTURES = (
     'client.form("keyframes", transition_durations_s=[3], '
     'images=["https://a.example/a.png", "https://a.example/b.png"])'
 )
-# Longer than any hold of a button.
-LATER_MS = 1_500
 
 
 def opened(lab: Lab, sandbox: RunningSandbox, name: str, *cells: str) -> Locator:
@@ -36,7 +35,7 @@ def opened(lab: Lab, sandbox: RunningSandbox, name: str, *cells: str) -> Locator
 
 def jobs(lab: Lab) -> int:
     lab.run_cell(2)
-    return int(lab.outputs(2).inner_text().split("jobs of this")[0].split()[-1])
+    return int(lab.printed(2).split("jobs of this")[0].split()[-1])
 
 
 def press_long(lab: Lab, *keys: str) -> None:
@@ -79,22 +78,24 @@ def test_no_key_in_a_form_pays_but_enter_on_the_button_which_pays_once(
         place.focus()
         for modifier in ("Control", "Meta", "Shift"):
             press_long(lab, modifier, "Enter")
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     expect(form.locator(".mk-job")).to_have_count(0)
     assert jobs(lab) == 0
 
     go.focus()
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     press_long(lab, "Enter")
     expect(form.locator(".mk-job")).to_have_count(1)
     expect(go).to_have_text("Another take · $0.204")
     go.focus()
+    rest(lab.page)  # it has been called so for a while
     lab.page.keyboard.down("Enter")
     for _ in range(60):  # until long after the button can be pressed again
         lab.page.wait_for_timeout(100)
         lab.page.keyboard.down("Enter")
     lab.page.keyboard.up("Enter")
-    lab.page.wait_for_timeout(LATER_MS)
+    expect(form.locator(".mk-job")).to_have_count(2)
+    rest(lab.page)
     assert jobs(lab) == 2
 
 
@@ -107,7 +108,7 @@ def test_control_enter_saves_a_note_of_the_wall_and_no_key_of_a_tile_pays(
     budget.fill("$0.5")
     run = form.locator(".mk-sweep button.mk-go")
     expect(run).to_be_enabled()
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     run.click()
     wall = form.locator(".mk-wall")
     unsent = wall.locator(".mk-wall-tile", has=lab.page.get_by_text("(R)"))
@@ -128,7 +129,7 @@ def test_control_enter_saves_a_note_of_the_wall_and_no_key_of_a_tile_pays(
     unsent.focus()
     press_long(lab, "r")
     expect(unsent.get_by_role("button", name="(R)")).to_be_focused()
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     lab.screenshot("keys-wall", form)
     assert jobs(lab) == 2
 
@@ -149,8 +150,9 @@ def test_the_wheel_scrolls_the_page_and_leaves_every_number_as_it_is(
         value, before = box.input_value(), lab.page.evaluate(top)
         lab.page.mouse.move(*middle(box))
         for way in (90, 90, -90):
+            last = lab.page.evaluate(top)
             lab.page.mouse.wheel(0, way)
-            lab.page.wait_for_timeout(200)
+            lab.page.wait_for_function(f"last => ({top})() !== last", arg=last)
         assert box.input_value() == value
         assert lab.page.evaluate(top) > before
     expect(go).to_have_text("Generate · $0.204")
@@ -199,7 +201,7 @@ def undone_and_redone(lab: Lab, box: Locator) -> None:
         lab.page.keyboard.press("Control+z")
         if before:
             lab.page.keyboard.press("Control+z")
-        expect(box).to_have_value(before, timeout=5000)
+        expect(box).to_have_value(before)
         lab.page.keyboard.press(again)
         lab.page.keyboard.press(again)
         expect(box).to_have_value("7")
@@ -219,7 +221,7 @@ def test_shift_enter_edits_no_prompt_and_control_s_saves_the_notebook_from_it(
         before = box.input_value()
         for key in ("Shift+Enter", "Control+Enter", "Alt+Enter"):
             lab.page.keyboard.press(key)
-        expect(box).to_have_value(before, timeout=5000)
+        expect(box).to_have_value(before)
         lab.page.keyboard.press("Enter")
         expect(box).to_have_value(f"{before}\n")
         lab.page.keyboard.press("Backspace")

@@ -35,8 +35,7 @@ def press(within: Locator, name: str) -> None:
 def printed(lab: Lab, index: int, words: str) -> str:
     """Run a cell and return what it prints behind some words."""
     lab.run_cell(index)
-    text = lab.outputs(index).get_by_text(words).inner_text()
-    return text.split(words)[1].strip()
+    return lab.printed(index).split(words)[1].strip()
 
 
 def mask_at(lab: Lab) -> NDArray[np.uint8]:

@@ -9,7 +9,9 @@ from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.geometry import box_of, middle
+from tests.browser.hands import click_at
 from tests.browser.harness import Lab, connected
+from tests.browser.harness.wait import rest
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -17,8 +19,6 @@ JOB_MS = 120_000.0
 # Widths with the result beside and below, the time between the clicks, and how much
 # later a busy page hears of them; a page of its own tries every gap.
 WIDTHS_GAPS_AND_DELAYS = ((1900, 150, 0), (1300, 500, 1_200))
-# Longer than any hold of a button.
-LATER_MS = 1_500
 COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
@@ -34,7 +34,7 @@ def opened(lab: Lab, sandbox: RunningSandbox, name: str) -> None:
 def jobs(lab: Lab, index: int) -> int:
     """Return how many jobs the history has, by the cell that counts them."""
     lab.run_cell(index)
-    return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
+    return int(lab.printed(index).split("jobs of this")[0].split()[-1])
 
 
 def click_twice(lab: Lab, button: Locator, gap_ms: float, late_ms: float = 0.0) -> None:
@@ -45,18 +45,12 @@ def click_twice(lab: Lab, button: Locator, gap_ms: float, late_ms: float = 0.0) 
     button.scroll_into_view_if_needed()
     x, y = middle(button)
     lab.page.mouse.move(x, y)
-    # The button has been here for a while.
-    lab.page.wait_for_timeout(LATER_MS)
-    devtools = lab.page.context.new_cdp_session(lab.page)
+    rest(lab.page)  # the button has been here for a while
     first_s = time.time()
     for after_ms, right_px in ((0.0, 0), (gap_ms, 1)):
         clicked_s = first_s + after_ms / 1000
         lab.page.wait_for_timeout(max(0.0, (clicked_s - time.time()) * 1000) + late_ms)
-        click = {"x": x + right_px, "y": y, "button": "left", "clickCount": 1}
-        click["timestamp"] = clicked_s
-        for kind in ("mousePressed", "mouseReleased"):
-            devtools.send("Input.dispatchMouseEvent", click | {"type": kind})
-    devtools.detach()
+        click_at(lab.page, x + right_px, y, clicked_s)
 
 
 def distance(top: Locator, low: Locator) -> float:
@@ -78,7 +72,7 @@ def test_a_slow_double_click_on_generate_pays_for_one_clip(
         click_twice(lab, generate, gap_ms, late_ms)
         expect(form.locator(".mk-job")).to_have_count(bought + 1)
         expect(generate).to_be_enabled()
-        lab.page.wait_for_timeout(LATER_MS)
+        rest(lab.page)
         assert jobs(lab, 2) == bought + 1
 
 
@@ -92,7 +86,7 @@ def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
     for count, name in enumerate(("low", "top"), 1):
         form.get_by_label("Prompt").first.fill(f"a {name} kite, erased")
         expect(form.locator("button.mk-go")).to_have_text("Generate · $0.204")
-        lab.page.wait_for_timeout(LATER_MS)
+        rest(lab.page)
         form.locator("button.mk-go").click()
         expect(form.locator(".mk-job video")).to_have_count(count, timeout=JOB_MS)
         expect(form.get_by_role("button", name="Erase…")).to_have_count(count)
@@ -103,7 +97,7 @@ def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
     click_twice(lab, top.get_by_role("button", name="Erase", exact=True), 300)
     expect(top).to_contain_text("Erased")
     expect(top.locator("video")).to_have_count(0)
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     assert abs(distance(top, low) - before) < 1
     expect(low.locator("video")).to_have_count(1)
     assert jobs(lab, 2) == 2

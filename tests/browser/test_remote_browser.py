@@ -78,7 +78,7 @@ def test_a_download_behind_a_hub_is_the_file_and_never_its_login_page(
     lab = hub_lab
     lab.begin("hub.ipynb", connected(sandbox, "hub"), CLIP, PICTURE, WALL, URLS)
     lab.run_all(timeout_s=JOB_S)
-    addresses = lab.outputs(4).inner_text().split()
+    addresses = lab.printed(4).split()
     clip, picture = (httpx.get(url, timeout=60).content for url in addresses)
     assert b"ftyp" in clip[:12]
 
@@ -95,7 +95,8 @@ def test_a_download_behind_a_hub_is_the_file_and_never_its_login_page(
     lab.cell(3).locator(".mk-wall-tile").first.press("a")
     menu = lab.page.locator(".mk-wall-menu")
     menu.get_by_role("button", name="Download", exact=True).click()
-    told = lab.see(3, "Saved to").inner_text()
+    # It is told for some seconds.
+    told = str(lab.page.wait_for_function(SAVED_TO).json_value())
     name = told.removeprefix("Saved to ").split(",")[0]
     assert delivered(Path(name).read_bytes()) == clip
     expect(lab.cell(3).get_by_text("is in your browser's downloads")).to_have_count(0)
@@ -103,6 +104,8 @@ def test_a_download_behind_a_hub_is_the_file_and_never_its_login_page(
 
 
 NATURAL = "image => image.complete && image.naturalWidth"
+SAVED_TO = """() => [...document.querySelectorAll(".mk-wall-told")]
+    .map(told => told.textContent).find(text => text.startsWith("Saved to "))"""
 FRAMES = """async video => {
     await video.play().catch(() => {});
     return video.videoWidth;
@@ -120,7 +123,9 @@ def expect_through_the_kernel(lab: Lab, port: int, remedy: str) -> None:
     )
     lab.see(1, reason)
     lab.see(1, "Open the original video in a new tab (your browser cannot reach it)")
-    assert lab.cell(1).locator(".mk-job video").evaluate(FRAMES) > 0
+    video = lab.cell(1).locator(".mk-job video")
+    expect(video).to_have_attribute("src", re.compile("^blob:"))
+    lab.page.wait_for_function(FRAMES, arg=video.element_handle())
     lab.screenshot(f"far-clip-{port}", lab.cell(1))
 
     lab.see(2, reason)

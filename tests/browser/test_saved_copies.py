@@ -26,6 +26,13 @@ def html_of(cell: Mapping[str, Any]) -> str:
     return "".join("".join(data.get("text/html", "")) for data in outputs)
 
 
+def has_ended(notebook: Mapping[str, Any]) -> bool:
+    """Tell whether the page has written the copies of both, a moment later."""
+    form, sweep = (html_of(notebook["cells"][index]) for index in (1, 2))
+    is_whole = "2 of 2 done" in sweep and sweep.count("<video") == 2
+    return is_whole and "Completed" in form and "data:image/jpeg" in form
+
+
 def test_what_ends_after_a_reload_is_in_the_saved_notebook(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
@@ -43,15 +50,10 @@ def test_what_ends_after_a_reload_is_in_the_saved_notebook(
     lab.cell(1).locator("button.mk-go").click()
     lab.see(1, "as estimated", timeout_s=JOB_S)
     lab.see(2, "$0.408", timeout_s=JOB_S)
-    lab.page.wait_for_timeout(6000)  # the page writes a moment later
-    cells = lab.save()["cells"]
+    cells = lab.save_until(has_ended)["cells"]
     saved = html_of(cells[1])
     assert saved.count("Completed") == 1
     assert "a balloon" in saved
-    assert "data:image/jpeg" in saved
-    swept = html_of(cells[2])
-    assert "2 of 2 done" in swept
-    assert swept.count("<video") == 2
 
     lab.shutdown_kernel()
     lab.open(lab.notebook, kernel=False)

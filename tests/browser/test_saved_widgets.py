@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, connected
+from tests.browser.harness.wait import until
 
 pytestmark = pytest.mark.browser
 
@@ -28,10 +29,10 @@ BANNER = "e => getComputedStyle(e, '::before').content"
 def is_dead(form: Locator) -> None:
     """Wait until a form says that its kernel is gone and no button of it pays."""
     expect(form).to_have_class(re.compile("mk-gone|jupyter-widgets-disconnected"))
-    assert "kernel" in form.evaluate(BANNER)
+    until(form.page, lambda: "kernel" in form.evaluate(BANNER))
     for pays in form.locator(".mk-paid").all():
         expect(pays).to_be_disabled()
-        assert float(pays.evaluate("e => getComputedStyle(e).opacity")) < 1
+        expect(pays).to_have_css("opacity", re.compile(r"^0\."))
 
 
 def test_widgets_from_saved_state_say_that_they_are_read_only_and_pay_nothing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.harness import Lab, video_facts
 from tests.browser.harness.lab import Theme
+from tests.browser.harness.wait import becomes
 from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -59,17 +59,6 @@ FITS = """() => {
 }"""
 
 
-def misfits(lab: Lab) -> list[str]:
-    """Return what is cut off, once a change of theme or width had its time."""
-    found: list[str] = lab.page.evaluate(FITS)
-    for _ in range(20):
-        if not found:
-            break
-        lab.page.wait_for_timeout(250)
-        found = lab.page.evaluate(FITS)
-    return found
-
-
 LOOKS: tuple[tuple[Theme, int], ...] = (("light", 1280), ("dark", 800))
 MORE_LOOKS: tuple[tuple[Theme, int], ...] = (*LOOKS, ("dark", 360), ("light", 1600))
 
@@ -84,7 +73,7 @@ def pictures(
         zoom = 1.25 if width == 360 else 1
         lab.page.evaluate("zoom => document.body.style.zoom = zoom", zoom)
         expect(studio).to_be_visible()
-        assert misfits(lab) == [], f"{name}, {theme}, {width} px"
+        becomes(lab.page, lambda: lab.page.evaluate(FITS), [])
         lab.screenshot(f"studio-{name}-{theme}-{width}", studio)
     lab.theme("light")
     lab.resize(1280, 1300)
@@ -155,10 +144,7 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
     expect(opened.locator("video:visible")).to_have_count(1, timeout=JOB_S * 1000)
     expect(opened).to_contain_text("as estimated")
     pictures(lab, studio, "opened")
-    kept = json.dumps(lab.save()["cells"][1]["outputs"])
-    assert "over a tower" in kept
-    assert PROMPT in kept
-    assert "data:video" not in kept
+    assert "data:video" not in lab.save_outputs(1, "over a tower", PROMPT)
 
     press_first(studio, "Reuse settings")
     lab.see(1, "You already have this result")

@@ -132,7 +132,7 @@ def test_each_of_a_thousand_clicks_submits_what_stood_there_once_or_nothing(
     assert page.evaluate("() => window.busy.count") > CLICKS / 20
     lab.wait_idle()
     lab.run_cell(1)
-    said = lab.outputs(1).inner_text().split("ROWS ", 1)[1]
+    said = lab.printed(1).split("ROWS ", 1)[1]
     rows = [
         (prompt, int(duration), int(reserved), job)
         for prompt, duration, reserved, job in ast.literal_eval(said.split("\n", 1)[0])

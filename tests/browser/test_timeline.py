@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.geometry import box_of, middle
 from tests.browser.harness import Lab
+from tests.browser.harness.wait import becomes, until
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +51,6 @@ LAST = (
     'results come back, and running jobs continue."'
 )
 VALUES = "form.values['tracks']"
-READS = 5
 
 
 def show(lab: Lab, *cells: str) -> Locator:
@@ -98,6 +98,11 @@ def test_a_composition_is_readable_in_both_themes_and_at_any_width(
     assert lab.console_errors() == []
 
 
+def values(lab: Lab) -> str:
+    lab.run_cell(1)
+    return lab.printed(1)
+
+
 @pytest.mark.soak
 def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
     lab: Lab,
@@ -113,11 +118,8 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
         form.get_by_label("url *").press_sequentially("x")
     expect(form.locator(".mk-tl-facts > span")).to_have_text("image")
     wanted = "'timestamp': 12121212, 'url': 'xxxx'"
-    for _ in range(READS):  # the last key may still be on its way to the kernel
-        lab.run_cell(1)
-        if wanted in lab.outputs(1).inner_text():
-            break
-    lab.see(1, wanted)
+    # The last key may still be on its way to the kernel.
+    until(lab.page, lambda: wanted in values(lab), lambda: values(lab))
     expect(start).to_have_value("12121212")
 
 
@@ -144,7 +146,7 @@ def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_ker
     lab.restart_kernel()
     stands_still(lab, timeline)
     # One sentence for the whole form, in place of a broken chain at each widget.
-    assert lab.page.evaluate(MARKS) == [LAST]
+    becomes(lab.page, lambda: lab.page.evaluate(MARKS), [LAST])
     lab.screenshot("timeline-restarted", lab.cell(0))
 
     lab.run_cell(0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -41,6 +42,9 @@ PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 NOISE = ("ResizeObserver loop", "Canceled future for", "Failed to initialize model")
 
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"
+PRINTED = f"""index => {NOTEBOOK}.content.widgets[index].model.outputs.toJSON()
+    .map(({{ text, data }}) => [text ?? data?.["text/plain"] ?? ""].flat().join(""))
+    .join("")"""
 READY = """() => {
     const panel = window.jupyterapp?.shell.currentWidget;
     return Boolean(panel?.content?.widgets?.length) && panel.context.isReady;
@@ -200,6 +204,10 @@ class Lab:
         """Return what the cell with this index shows below its source."""
         return self.cell(index).locator(".jp-Cell-outputWrapper")
 
+    def printed(self, index: int) -> str:
+        """Return what a cell has printed, which the page may draw a moment later."""
+        return str(self.page.evaluate(PRINTED, index))
+
     def see(self, index: int, text: str, *, timeout_s: float = STEP_S) -> Locator:
         """Wait until the cell with this index shows the text, and return where."""
         found = self.cell(index).get_by_text(text).filter(visible=True).first
@@ -218,6 +226,25 @@ class Lab:
             self.page.wait_for_timeout(SETTLES_MS)
             self._command("docmanager:save", timeout_s=STEP_S)
         return self.server.read_notebook(self.notebook)
+
+    def save_until(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """Save until the file has what the page writes a moment later; return it."""
+        until_s = time.monotonic() + STEP_S
+        while not holds(notebook := self.save()):
+            assert time.monotonic() < until_s, "the notebook never has it"
+            self.page.wait_for_timeout(SETTLES_MS)
+        return notebook
+
+    def save_outputs(self, index: int, *texts: str) -> str:
+        """Save until the outputs of a cell have these texts; return them as JSON."""
+
+        def outputs(notebook: dict[str, Any]) -> str:
+            return json.dumps(notebook["cells"][index]["outputs"], ensure_ascii=False)
+
+        def holds(notebook: dict[str, Any]) -> bool:
+            return all(text in outputs(notebook) for text in texts)
+
+        return outputs(self.save_until(holds))
 
     def exported(self) -> Page:
         """Export the notebook as HTML, and return a page that shows it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +23,14 @@ STATE = """() => {
         `cells not at their end: ${starred.join(", ") || "none"}`,
         `dialog: ${document.querySelector(".jp-Dialog")?.innerText ?? "none"}`,
     ].join("; ");
+}"""
+
+WAITS_S = 60.0
+# Longer than any hold of a button that pays, in many turns of the page: what it looks
+# at ten times a second it has looked at, however busy the machine is.
+REST = """async () => {
+    for (let turn = 0; turn < 15; turn += 1)
+        await new Promise(resolve => setTimeout(resolve, 100));
 }"""
 
 
@@ -49,6 +58,30 @@ def within(page: Page, what: str, timeout_s: float) -> Iterator[float]:
             f"Waited {timeout_s:g} s and it did not come: {what}. "
             f"{_state(page)}. Picture: {picture}"
         ) from error
+
+
+def until(
+    page: Page, is_so: Callable[[], bool], shown: Callable[[], object] = lambda: None
+) -> None:
+    """Wait for something, while the page goes on.
+
+    Raises:
+        AssertionError: It did not become so; shows what is instead.
+    """
+    end_s = time.monotonic() + WAITS_S
+    while not is_so():
+        assert time.monotonic() < end_s, shown()
+        page.wait_for_timeout(50)
+
+
+def becomes(page: Page, read: Callable[[], object], wanted: object) -> None:
+    """Wait until what is read of the page is what is wanted."""
+    until(page, lambda: read() == wanted, read)
+
+
+def rest(page: Page) -> None:
+    """Wait until a button that pays, if it has just come, may be clicked."""
+    page.evaluate(REST)
 
 
 def _state(page: Page) -> str:

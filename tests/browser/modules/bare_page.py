@@ -6,9 +6,8 @@ and what it sends arrives on the page.
 
 from __future__ import annotations
 
-import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from playwright.sync_api import Locator, Page, ViewportSize
 
 import mediakit.widgets
 
-WAITS_S = 60.0
 # Each picture of a page is drawn without a graphics card: a small one is enough.
 VIEWPORT = ViewportSize(width=800, height=600)
 SAVED = "page.css"  # the sheet of a file of its own
@@ -45,7 +43,12 @@ const toText = data => {
         text += String.fromCharCode(...bytes.subarray(at, at + 8192));
     return btoa(text);
 };
-window.tell = async (...message) => window.hear(await window.toPython(...message));
+window.telling = [];
+window.tell = (...message) => {
+    const said = window.toPython(...message).then(window.hear);
+    window.telling.push(said);
+    return said;
+};
 window.makeModel = (id, state) => {
     const heard = [];
     let dirty = {};
@@ -113,7 +116,7 @@ class BarePage:
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
-        self.heard: list[Any] = []
+        self._heard: list[Any] = []
         self._address = address
         self._widgets: dict[str, Any] = {}
         self._waiting: list[tuple[str, Any, list[str]]] = []
@@ -121,11 +124,17 @@ class BarePage:
         page.expose_function("toPython", self._to_python)
         page.expose_function("fromPython", self._from_python)
 
+    @property
+    def heard(self) -> list[Any]:
+        """Return what Python has heard, once it has heard all that the page said."""
+        self.page.evaluate("() => Promise.all(window.telling)")
+        return self._heard
+
     def begin(self) -> None:
         """Load the page again, without any widget."""
         self.page.set_viewport_size(VIEWPORT)
         self.page.goto(self._address)
-        self.heard, self._widgets, self._waiting = [], {}, []
+        self._heard, self._widgets, self._waiting = [], {}, []
         self.page.evaluate(HOST)
 
     def show(self, widget: Any, into: str = "body") -> Locator:
@@ -172,7 +181,7 @@ class BarePage:
         self, id_: str, data: Any, buffers: list[str]
     ) -> list[tuple[str, Any, list[str]]]:
         """Give a widget its message; return what Python has to say meanwhile."""
-        self.heard.append(data.get("content", data.get("state")))
+        self._heard.append(data.get("content", data.get("state")))
         views = [memoryview(b64decode(each)) for each in buffers]
         self._widgets[id_]._handle_msg({"content": {"data": data}, "buffers": views})
         return self._from_python()
@@ -182,17 +191,3 @@ def _sent(value: object) -> object:
     if isinstance(value, bytes):
         return {"bytes": b64encode(value).decode()}
     return value
-
-
-def until(
-    page: Page, is_so: Callable[[], bool], shown: Callable[[], object] = lambda: None
-) -> None:
-    """Wait for Python, while the page goes on.
-
-    Raises:
-        AssertionError: It did not become so; shows what is instead.
-    """
-    end_s = time.monotonic() + WAITS_S
-    while not is_so():
-        assert time.monotonic() < end_s, shown()
-        page.wait_for_timeout(50)

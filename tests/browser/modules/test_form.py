@@ -21,7 +21,8 @@ from mediakit.catalog import Function
 from mediakit.client.recipes import Recipe
 from mediakit.widgets.form.controller import Form
 from tests.browser.geometry import box_of, layout_faults, middle
-from tests.browser.modules.bare_page import BarePage, until
+from tests.browser.harness.wait import rest, until
+from tests.browser.modules.bare_page import BarePage
 from tests.support.job_states import HOSTILE
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.samples.sample_requests import MADE_UP
@@ -301,7 +302,7 @@ def test_a_draft_shows_the_resolution_that_counts_and_keeps_the_other(
     expect(pressed).to_have_text("480p")
     expect(shown.el).to_contain_text("Set to 480p by Draft (480p preview)")
     assert shown.form.values.resolution == "720p"
-    assert shown.form.state.submit_reason is None
+    until(shown.page, lambda: shown.form.state.submit_reason is None)
     draft.click()
     expect(pressed).to_have_text("720p")
 
@@ -381,7 +382,7 @@ def test_a_click_carries_every_value_and_the_price_that_stood_there(
     shown = show("text-to-video", prompt="a kite", duration=3)
     go = shown.el.locator("button.mk-go")
     expect(go).to_have_text("Generate · $0.204")
-    shown.page.wait_for_timeout(700)
+    rest(shown.page)
     shown.field("Prompt").fill("a kite, typed last")
     go.click()
     until(shown.page, lambda: len(shown.form.jobs) == 1)
@@ -392,7 +393,7 @@ def test_a_click_carries_every_value_and_the_price_that_stood_there(
     assert shown.form.jobs[0].state.body["prompt"] == "a kite, typed last"
     expect(shown.el.locator(".mk-job")).to_have_count(1)
     expect(go).to_have_text("Another take · $0.204")
-    shown.page.wait_for_timeout(1000)
+    rest(shown.page)
     go.press("Enter")
     until(shown.page, lambda: len(shown.form.jobs) == 2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -27,15 +28,17 @@ from mediakit.widgets.job.payload import (
 from mediakit.widgets.job.preview import Preview
 from mediakit.widgets.job.uses import Uses
 from mediakit.widgets.job.view import Answer
-from tests.browser.modules.bare_page import BarePage, until
+from tests.browser.hands import click_at
+from tests.browser.harness.wait import rest, until
+from tests.browser.modules.bare_page import BarePage
 from tests.support.job_states import HOSTILE, NOON, failed, settled, state_of
 from tests.support.samples.media_samples import make_mp4
 from tests.support.servers.file_server import FileServer
 
 pytestmark = pytest.mark.browser
 
+HAS_ARRIVED = "el => [...el.querySelectorAll('img')].every(img => img.complete)"
 HOST = JobHost(add=lambda _: None, vary=lambda _: "", uses=Uses(Catalog.default()))
-LATER_MS = 1_000
 
 
 class OneJob:
@@ -108,7 +111,10 @@ def done(
 def show(bare: BarePage, *jobs: OneJob, **traits: Any) -> tuple[JobsWidget, Locator]:
     widget = JobsWidget(**traits)
     widget.show_jobs(jobs)
-    return widget, bare.show(widget)
+    el = bare.show(widget)
+    # A picture that arrives moves the buttons below it, also within a click.
+    until(bare.page, lambda: el.evaluate(HAS_ARRIVED))
+    return widget, el
 
 
 def press(where: Locator, name: str) -> None:
@@ -157,6 +163,7 @@ def test_a_download_goes_on_while_results_arrive_and_has_its_name(
     expect(el.get_by_role("button", name="Cancel")).to_be_visible()
     widget.show_jobs([OneJob(state_of("queued", id="media_1")), *jobs])
     expect(el.get_by_role("article")).to_have_count(2)
+    until(bare.page, lambda: bool(held))
     with bare.page.expect_download() as waiting:
         for route in held:
             route.continue_()
@@ -249,9 +256,10 @@ def test_paid_buttons_take_one_click_and_say_what_stood_on_them(
     button = el.get_by_role("button", name="Another take · $0.34")
     button.scroll_into_view_if_needed()
     button.hover()
-    bare.page.wait_for_timeout(LATER_MS)
+    rest(bare.page)
     button.dblclick()
-    bare.page.wait_for_timeout(LATER_MS)
+    rest(bare.page)
+    assert bare.heard
     assert job.acts == [("next", {"text": "Another take · $0.34"})]
 
 
@@ -264,18 +272,19 @@ def test_a_double_click_that_answers_a_question_buys_nothing_that_comes_there(
     press(top, "Erase…")
     yes = top.get_by_role("button", name="Erase", exact=True)
     yes.hover()
-    bare.page.wait_for_timeout(LATER_MS)
+    rest(bare.page)
     box = yes.bounding_box()
     assert box is not None
     x, y = box["x"] + 10, box["y"] + 10
-    bare.page.mouse.click(x, y)
+    first_s = time.time()
+    click_at(bare.page, x, y, first_s)
     # Every button that pays comes to where the pointer is.
     bare.page.add_style_tag(
         content=f".mk-paid{{position:fixed!important;left:{x - 30}px;top:{y - 15}px}}"
     )
-    bare.page.wait_for_timeout(300)
-    bare.page.mouse.click(x, y)
-    bare.page.wait_for_timeout(LATER_MS)
+    click_at(bare.page, x, y, first_s + 0.3)
+    rest(bare.page)
+    assert bare.heard
     assert [name for job in jobs for name, _ in job.acts] == ["erase"]
     assert jobs[0].acts == [("erase", {"forget": False})]
 

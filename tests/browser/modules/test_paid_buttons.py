@@ -251,7 +251,7 @@ def test_a_second_click_pays_for_nothing_whatever_button_was_clicked_first(
         widget._handle_msg = lambda msg: None  # what is asked for is not done
     page.clock.run_for(LATER_MS)
     buttons = page.locator("button:visible:enabled:not(.mk-danger)")
-    assert page.locator(".mk-paid:visible").count() == 4
+    expect(page.locator(".mk-paid:visible")).to_have_count(4)
     names = set()
     for at in range(buttons.count()):
         for gap_ms in GAPS_MS:

@@ -13,6 +13,7 @@ from mediakit.widgets.form.widget import FormWidget
 from mediakit.widgets.gallery import Gallery, WallCell
 from mediakit.widgets.studio.functions import offers_of
 from mediakit.widgets.studio.studio import StudioLists
+from tests.browser.harness.wait import until
 from tests.browser.modules.bare_page import BarePage
 
 pytestmark = pytest.mark.browser
@@ -147,8 +148,7 @@ def test_ticks_ranges_filters_and_questions_are_sent(bare: BarePage) -> None:
     assert bare.heard[-1] == {"act": "select", "numbers": [1, 2, 3], "on": True}
     el.get_by_text("More filters").click()
     el.get_by_role("combobox", name="Rating").select_option("4")
-    bare.page.wait_for_timeout(50)
-    assert bare.heard[-1]["query"]["rating"] == "4"
+    until(bare.page, lambda: bare.heard[-1].get("query", {}).get("rating") == "4")
     el.get_by_role("button", name="Select all that match").click()
     assert bare.heard[-1] == {"act": "select_match"}
     chosen = {"selected": [1, 2], "selection": "2 selected · $0.408 charged"}

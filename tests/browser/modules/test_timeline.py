@@ -13,7 +13,8 @@ import mediakit.widgets.timeline
 from mediakit import Client
 from mediakit.widgets.controls.wire import held, shown
 from tests.browser.geometry import box_of, middle
-from tests.browser.modules.bare_page import BarePage, until
+from tests.browser.harness.wait import until
+from tests.browser.modules.bare_page import BarePage
 from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
@@ -92,7 +93,9 @@ def test_a_composition_grows_on_the_timeline(
     made.el.get_by_role("button", name="Add one more audio track").click()
 
     expect(made.el).to_contain_text("2 tracks · 2 clips")
-    assert [length for _, length in made.keyframes()] == [2000, 2000, None]
+    # The page shows it before the kernel has it.
+    lengths = [2000, 2000, None]
+    until(made.page, lambda: [each for _, each in made.keyframes()] == lengths)
 
 
 def test_what_has_no_time_yet_is_placed_behind_the_others(
