@@ -84,7 +84,7 @@ class Desk:
                 service or Service(self.server.base_url, API_KEY),
                 history=self.history,
                 clock=self.clock,
-                timeout_s=5,
+                timeout_s=60,
             )
             try:
                 return await work(client)

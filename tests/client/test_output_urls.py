@@ -23,7 +23,7 @@ from tests.support.service_in_memory import (
 )
 
 KEY = "key-0123456789abcdef"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"duration": 5}
 UNPARSABLE = ["http://[::1/a.mp4", "https://files.example℀.net/a.mp4", "http://a:b/"]
 Open = Callable[[], mk.Client]

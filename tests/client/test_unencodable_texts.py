@@ -13,7 +13,7 @@ import mediakit as mk
 from tests.support.samples.media_samples import make_png
 from tests.support.service_in_memory import API, KEY, ServiceInMemory
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 HALF = "a kite \ud83d"
 CLIP: dict[str, Any] = {"duration": 5}
 BOUND = '[functions]\n"text-to-video" = "a/b/c"\n'

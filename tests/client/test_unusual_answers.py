@@ -19,7 +19,7 @@ from tests.support.service_in_memory import (
     says,
 )
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 
 

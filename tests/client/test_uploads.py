@@ -33,7 +33,7 @@ def client_of(storage: Storage, home: Path, clock: AdvancingClock | None = None)
         Service(storage.base_url, API_KEY),
         history=History(home / "history.sqlite3"),
         clock=clock or AdvancingClock(),
-        timeout_s=5,
+        timeout_s=60,
     )
 
 
@@ -291,7 +291,7 @@ def test_short_waits_that_a_storage_asks_for_are_kept(tmp_path: Path) -> None:
 class Late(Storage):
     """Takes all bytes at once, and answers later than other requests may take."""
 
-    late_s = 3.0
+    late_s = 5.0
 
 
 def test_a_storage_may_take_longer_for_its_answer_than_others(
@@ -301,7 +301,7 @@ def test_a_storage_may_take_longer_for_its_answer_than_others(
     with Late() as storage:
         where = Service(storage.base_url, API_KEY)
         history = History(tmp_path / "history.sqlite3")
-        client = async_client(where, history=history, timeout_s=1)
+        client = async_client(where, history=history, timeout_s=3)
         assert run(client, lambda: client.upload(file))
     assert len(storage.headers_of("PUT")) == 1
 
@@ -326,6 +326,6 @@ def test_the_wait_for_the_answer_to_an_upload_can_be_set(
     with Late() as storage:
         where = Service(storage.base_url, API_KEY)
         history = History(tmp_path / "history.sqlite3")
-        client = async_client(where, history=history, timeout_s=1)
+        client = async_client(where, history=history, timeout_s=3)
         with pytest.raises(ServiceError, match="MEDIAKIT_UPLOAD_TIMEOUT_S"):
             run(client, lambda: client.upload(file))

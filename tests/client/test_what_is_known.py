@@ -27,7 +27,7 @@ from tests.support.servers.scripted_server import (
 )
 
 KEY = "key-0123456789abcdef"
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 BALANCE = {"balance_micro_usd": 9_000_000}
 NOT_KNOWN = "not known whether the job was created"
 

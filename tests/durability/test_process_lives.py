@@ -448,7 +448,7 @@ def test_closing_on_another_loop_ends_what_waits_and_closes_all_connections(
 def test_a_submit_that_is_cancelled_is_found_by_the_same_call(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
-    idle.fault("latency", seconds=1, count=1, where={"method": "POST"})
+    idle.fault("latency", seconds=5, count=1, where={"method": "POST"})
 
     async def main() -> tuple[list[str], str, str]:
         async with AsyncClient(idle.base_url, idle.api_key, home=tmp_path) as client:
@@ -498,7 +498,7 @@ def interrupted_when(ready: Callable[[], bool]) -> Iterator[None]:
 def test_an_interrupt_during_a_submit_loses_nothing_and_names_what_to_do(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
-    idle.fault("latency", seconds=1, count=1, where={"method": "POST"})
+    idle.fault("latency", seconds=5, count=1, where={"method": "POST"})
     with client_of(idle, tmp_path) as client:
 
         def is_claimed() -> bool:

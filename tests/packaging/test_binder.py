@@ -82,7 +82,7 @@ def _python(environment: dict[str, str]) -> list[str]:
 
 
 def get(url: str) -> httpx.Response:
-    return httpx.get(url, headers=AUTHORIZED, timeout=30)
+    return httpx.get(url, headers=AUTHORIZED, timeout=120)
 
 
 def opened(origin: str) -> tuple[list[dict[str, Any]], str]:
@@ -146,4 +146,4 @@ def test_the_first_notebook_opens_and_its_jobs_are_seen_through_the_hub(
     assert video.headers["content-type"] == "video/mp4"
     assert video.content[4:8] == b"ftyp"
     # The hub shows the sandbox to nobody else.
-    assert httpx.get(f"{origin}{videos[0]}", timeout=30).status_code in (302, 403)
+    assert httpx.get(f"{origin}{videos[0]}", timeout=120).status_code in (302, 403)

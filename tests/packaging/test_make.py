@@ -39,11 +39,11 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.xdist_group("lab")  # one server
 def test_make_lab_serves_the_course_to_those_who_have_its_token(lab_url: str) -> None:
     address = f"{lab_url}/api/contents/notebooks"
-    folder = httpx.get(f"{address}?token={TOKEN}", timeout=30).json()["content"]
+    folder = httpx.get(f"{address}?token={TOKEN}", timeout=120).json()["content"]
     served = {file["name"]: file["type"] for file in folder}
     assert served["README.md"] == "file"
     assert served["01_quickstart.ipynb"] == "notebook"
-    assert httpx.get(address, timeout=30).status_code == 403
+    assert httpx.get(address, timeout=120).status_code == 403
 
 
 def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:

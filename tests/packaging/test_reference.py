@@ -137,7 +137,7 @@ def test_the_sandbox_refuses_what_a_made_up_function_does_not_take(
         json={"prompt": "clouds", "lightning": 30},
         headers={"X-API-Key": client.backend.service.api_key},
         trust_env=False,
-        timeout=30,
+        timeout=120,
     )
 
     assert answer.status_code == 422

@@ -16,7 +16,7 @@ from tests.support.clients import http_client
 from tests.support.sandbox.admin import AdminClient
 from tests.support.sandbox.receivers import Receiver, receiving
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 # A square costs what any other shape does, and is drawn in half the time.
 KITE: dict[str, Any] = {
     "prompt": "a kite over dunes",
@@ -94,7 +94,7 @@ class Api:
             headers=granted["headers"],
             trust_env=False,
             verify=False,
-            timeout=30,
+            timeout=120,
         )
         assert put.status_code == 200
         url: str = granted["url"]
@@ -104,7 +104,7 @@ class Api:
 def without_key(method: str, url: object, **more: Any) -> httpx.Response:
     """Send one request that has no API key unless it is given."""
     return httpx.request(
-        method, str(url), trust_env=False, verify=False, timeout=30, **more
+        method, str(url), trust_env=False, verify=False, timeout=120, **more
     )
 
 

@@ -86,7 +86,7 @@ INTRUDER = """
 import os, sys, urllib.request, urllib.error
 base_url, folder, job_id = sys.argv[1:]
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-opener.open(base_url + "/openapi.json", timeout=30)  # imports all that it needs
+opener.open(base_url + "/openapi.json", timeout=120)  # imports all that it needs
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -103,7 +103,7 @@ for method, path, body in (
     headers = {"X-Sandbox": "1", "X-Sandbox-Token": "a-token-of-my-own"}
     request = urllib.request.Request(base_url + path, body, headers, method=method)
     try:
-        print(opener.open(request, timeout=30).status)
+        print(opener.open(request, timeout=120).status)
     except urllib.error.HTTPError as refusal:
         print(refusal.code)
 for name in ("account.json", "sandbox.sqlite3", "server.json", "files", "lock"):

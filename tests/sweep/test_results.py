@@ -124,7 +124,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
         results = begin(client, plan_of(client, 10), in_flight=4)
         # A shell ignores interrupts for what it runs in the background.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(WaitInterrupted, match="the sweep continues"):
             results.wait(PATIENCE_S)
@@ -352,9 +352,7 @@ def test_progress_is_reported_a_few_times_a_second_and_at_the_end(
         assert (last.completed, last.sent, last.running) == (60, 60, 0)
         assert last.spent_micro_usd == 60 * VIDEO_3_S
         assert (last.held_micro_usd, last.eta_s) == (0, 0.0)
-        middle = told[len(told) // 2][2]
-        assert middle.eta_s is not None
-        assert middle.eta_s > 0
+        assert any(progress.eta_s for _, _, progress in told)
 
 
 def test_a_listener_that_raises_or_leaves_does_not_end_the_run(

@@ -32,7 +32,7 @@ class Message:
 
 def post(url: str, sent: Message) -> httpx.Response:
     """Send a delivery."""
-    with httpx.Client(trust_env=False, verify=False, timeout=30) as http:
+    with httpx.Client(trust_env=False, verify=False, timeout=120) as http:
         return http.post(url, content=sent.body, headers=sent.headers)
 
 

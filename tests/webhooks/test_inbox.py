@@ -280,7 +280,7 @@ def serving(url: str, *arguments: str) -> Iterator[zygote.Process]:
 
     def answers() -> bool:
         try:
-            return httpx.get(url, trust_env=False, verify=False, timeout=30).is_success
+            return httpx.get(url, trust_env=False, verify=False, timeout=120).is_success
         except httpx.TransportError:
             return False
 

@@ -80,7 +80,7 @@ class LabServer:
     def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
         headers = {"Authorization": f"token {self.token}"}
         return httpx.request(
-            method, f"{self.url}/{path}", headers=headers, timeout=30, **more
+            method, f"{self.url}/{path}", headers=headers, timeout=120, **more
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import string
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -98,6 +100,7 @@ PRESSED = """async (tile, keys) => {
     return [window.keys, meant];
 }"""
 POSTER = make_poster(size=(32, 18))
+ANSWERS_S, LATE_MS = 60.0, 30_000
 FOCUSED = "() => document.activeElement.className"
 
 
@@ -281,6 +284,27 @@ def test_what_is_not_stored_is_said_in_front_and_a_rating_is_taken_back(
     expect(said).to_have_text("The preference was not saved: No space left.")
     wall.press("Escape")
     expect(wall.dialog).to_have_count(0)
+
+
+def test_what_is_wrong_stays_there_while_an_earlier_answer_is_late(wall: Wall) -> None:
+    answers = threading.Event()
+
+    async def judge(*_: object, **more: object) -> None:
+        await asyncio.to_thread(answers.wait, ANSWERS_S)
+
+    wall.page.clock.install(time=0)
+    failed = wall.cell(1, status="failed", url=None, problem="No luck.")
+    wall.show([wall.cell(0), failed], judge=judge)
+    why = wall.el.get_by_role("alert")
+    for number in range(2):
+        wall.tile(number).focus()
+        wall.press("4")
+    expect(why).to_contain_text("there is no result to rate")
+    wall.page.clock.run_for(LATE_MS)
+    expect(why).to_contain_text("there is no result to rate")
+    answers.set()
+    expect(wall.el.locator("[aria-live=polite]")).to_contain_text("rated 4 of 5")
+    expect(why).to_contain_text("there is no result to rate")
 
 
 def test_the_focus_is_seen_and_space_plays(wall: Wall) -> None:

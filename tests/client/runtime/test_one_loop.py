@@ -49,7 +49,7 @@ def test_the_first_use_of_a_client_leaves_the_loop_free(
     def status(visit: Visit) -> None:
         visit.request()
         asked.set()
-        was_free.append(loop_is_free.wait(2.0))  # only the user's loop can set it
+        was_free.append(loop_is_free.wait(20.0))  # only the user's loop can set it
         visit.say(page(b"{}", status="404 No"))
 
     def answer(visit: Visit) -> None:

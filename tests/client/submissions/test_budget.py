@@ -55,7 +55,7 @@ def test_a_top_up_is_seen_at_once(still: RunningSandbox, tmp_path: Path) -> None
         with httpx.Client(
             base_url=f"{still.base_url}/sandbox",
             headers={"X-API-Key": still.api_key},
-            timeout=30,
+            timeout=120,
         ) as console:
             org = console.get("/orgs").json()["data"][0]["id"]
             granted = console.post(

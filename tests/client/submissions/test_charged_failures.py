@@ -18,7 +18,7 @@ from tests.support.service_in_memory import (
     says,
 )
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 CHARGED = r"It was charged \$0\.34, although failed jobs should not be"
 FREE = {"state": "settled", "charge_micro_usd": 0}

@@ -31,7 +31,7 @@ from tests.support.service_in_memory import (
 
 KEY = "key-0123456789abcdef"
 DAY_S = 86_400.0
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"duration": 5}
 NOT_FOUND = httpx.Response(404, json={"message": "no Route matched those values"})
 PAGE = httpx.Response(404, html="<html>404 Not Found</html>")

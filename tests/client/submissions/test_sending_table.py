@@ -51,7 +51,7 @@ from tests.support.virtual_clock import VirtualClock
 
 KIND = "text-to-image"
 CHARGE_MICRO_USD = 50_000
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 TITLES = ("jobs", "charged", "POSTs", "keys", "seconds", "jobs later")
 
 

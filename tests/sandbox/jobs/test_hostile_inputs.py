@@ -66,7 +66,7 @@ def refusal(api: Api, kind: str, body: dict[str, Any]) -> str:
 
 def connected(api: Api) -> socket.socket:
     url = httpx.URL(api.running.base_url)
-    return socket.create_connection((url.host, url.port or 80), timeout=30)
+    return socket.create_connection((url.host, url.port or 80), timeout=120)
 
 
 def said(client: socket.socket) -> bytes:

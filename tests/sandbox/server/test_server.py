@@ -436,7 +436,9 @@ def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(
 
     async def cell() -> int:
         running = start_embedded(tmp_path)
-        async with httpx.AsyncClient(trust_env=False, verify=False, timeout=30) as http:
+        async with httpx.AsyncClient(
+            trust_env=False, verify=False, timeout=120
+        ) as http:
             answer = await http.get(f"{running.base_url}/openapi.json")
         running.stop()
         return answer.status_code
@@ -506,7 +508,7 @@ if child == 0:
     assert other.base_url == running.base_url and not other.owned
     sys.exit(0)
 _, status = os.waitpid(child, 0)
-answer = httpx.get(running.base_url + "/openapi.json", timeout=30)
+answer = httpx.get(running.base_url + "/openapi.json", timeout=120)
 orphan = os.fork()
 if orphan == 0:
     os.close(1)

@@ -21,7 +21,7 @@ from tests.support.waiting import until
 if TYPE_CHECKING:
     from tests.sandbox.conftest import Api
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import uvicorn
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Self
 
 HOST = "127.0.0.1"
 PIECE_BYTES = 65_536
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 CLOSE_WITHIN_S = 0.5
 END_OF_HEAD = b"\r\n\r\n"
 CONNECTED = b"HTTP/1.1 200 Connected\r\n\r\n"

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 PIECE_BYTES = 65_536
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def page(

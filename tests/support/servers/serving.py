@@ -78,7 +78,7 @@ def _wait(process: subprocess.Popen[bytes], ready: str, log: Path) -> None:
     deadline_s = time.monotonic() + START_S
     while time.monotonic() < deadline_s and process.poll() is None:
         try:
-            if httpx.get(ready, timeout=30).is_success:
+            if httpx.get(ready, timeout=120).is_success:
                 return
         except httpx.TransportError:
             time.sleep(0.1)

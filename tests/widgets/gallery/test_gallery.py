@@ -47,7 +47,11 @@ RATED = """
 from dataclasses import replace
 wall.update([replace(cell, rating=4) for cell in cells])
 import time
-time.sleep(3)
+written = wall._handle._sent.values
+while not any("★★★★☆" in html for html, text in list(written())):
+    time.sleep(0.1)
+with wall._handle._lock:
+    pass  # it is published by now
 """
 
 

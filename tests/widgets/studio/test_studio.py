@@ -246,7 +246,7 @@ def test_selected_results_are_compared_saved_and_erased(
     tell(studio, "erase", folder="")
     until(lambda: "Erased 2 results." in studio.lists.state["said"], studio)
     until(lambda: [row["state"] for row in rows(studio)] == ["Erased", "Erased"])
-    assert studio.lists.state["selected"] == []
+    until(lambda: studio.lists.state["selected"] == [])
 
 
 def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(

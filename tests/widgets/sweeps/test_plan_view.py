@@ -61,7 +61,7 @@ def test_the_button_says_what_the_budget_allows_and_then_what_is_left_of_it(
     run_button(view).click()
 
     until(lambda: "0 of 1 fit in the $0.042 left of $0.45." in words(view))
-    until(lambda: run_button(view).description == "Run 0 of 1 · $0.00")
+    until(lambda: run_button(view).description == "Run 0 of 1 · $0.00", view)
     assert run_button(view).disabled
     # What they have would cost as much anew.
     assert "already yours · $0 instead of $0.408" in words(view)
@@ -84,7 +84,7 @@ def test_a_plan_that_is_shown_follows_its_runs_and_those_of_equal_plans(
 
     until(lambda: run_button(view).description == "Show 2 cells · $0.00")
     # Nobody knows the price of a picture, and no balance changes.
-    until(lambda: "already yours · $0" in words(view))
+    until(lambda: "already yours · $0" in words(view), view)
     assert "instead of" not in words(view)
     assert "balance afterwards" not in words(view)
     view.close()

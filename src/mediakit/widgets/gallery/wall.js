@@ -129,7 +129,9 @@ class Wall {
 
   slow(is) {
     const waits = [...this.waiting].some((message) => !LONG.includes(message.do));
-    if (is && waits) this.complain(this.gone ? GONE : SLOW);
+    // What is wrong already stays: it says more than that an answer is late.
+    const mayComplain = this.gone || !this.trouble.textContent;
+    if (is && waits && mayComplain) this.complain(this.gone ? GONE : SLOW);
     else if (!is && this.trouble.textContent === SLOW) this.complain("");
   }
 
