@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-LIMIT_S = 120.0
+LIMIT_S = 600.0
 
 # Python 3.12 and later warn of any fork of a process with threads.
 WARNINGS = ("-W", "default", "-W", "ignore:This process:DeprecationWarning")
@@ -82,7 +82,7 @@ class Process:
         """Close its stdin, wait for its end, and return what it wrote.
 
         Raises:
-            TimeoutError: It had not ended after two minutes, and was killed.
+            TimeoutError: It had not ended after ten minutes, and was killed.
         """
         if self.returncode is not None:
             return "", ""
