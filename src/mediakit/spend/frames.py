@@ -73,8 +73,9 @@ def daily_frame(body: object) -> pd.DataFrame:
     """
     rows, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     if "date" in rows:
-        day = rows.get("day", rows["date"])
-        rows["day"] = day.where(is_given(day), rows.pop("date"))
+        date = rows.pop("date")
+        day = rows.get("day", date)
+        rows["day"] = date if day is date else day.where(is_given(day), date)
     if KEY not in rows and (names := [name for name in _KEYS if name in rows]):
         rows[KEY] = rows[names[0]]
     rows, report, sums_n = _without_sums(rows, report)
@@ -170,7 +171,8 @@ def _without_sums(
         report = {"total_micro_usd": whole_number(totals[0])} | report
     rows = rows[~is_total].reset_index(drop=True) if totals else rows
     is_rollup = rollups(rows)
-    return rows[~is_rollup].reset_index(drop=True), report, int(is_rollup.sum())
+    rows = rows[~is_rollup].reset_index(drop=True) if is_rollup.any() else rows
+    return rows, report, int(is_rollup.sum())
 
 
 def _typed(
@@ -191,10 +193,6 @@ def _typed(
         text = f"{sums_n} of the rows of the {what} {rest} of other rows"
         left_out = "was" if sums_n == 1 else "were"
         doubts.append(f"{text} and {left_out} left out.")
-    if repeats_n := repeats(rows):
-        rest = "row repeats another" if repeats_n == 1 else "rows repeat others"
-        text = f"{repeats_n} {rest} of the {what} in every column"
-        doubts.append(f"{text}, so it may count money twice.")
     for name in dict.fromkeys([*leading, *map(str, rows)]):
         values = rows.get(name, pd.Series(None, rows.index, "object"))
         typed[name] = _typed_column(name, values)
@@ -207,6 +205,10 @@ def _typed(
                 doubts += [text] if name != CHARGE else []
     typed["function"] = _whole_paths(typed)
     frame = pd.DataFrame(typed, rows.index)
+    if repeats_n := repeats(rows, frame[CHARGE]):
+        rest = "row repeats another" if repeats_n == 1 else "rows repeat others"
+        text = f"{repeats_n} {rest} of the {what} in every column"
+        doubts.append(f"{text}, so it may count money twice.")
     missing = int(frame[CHARGE].isna().sum())
     if missing:
         has, is_in = ("has", "is") if missing == 1 else ("have", "are")

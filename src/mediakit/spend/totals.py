@@ -149,14 +149,23 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
     is_rollup = pd.Series(data=False, index=rows.index)
     if CHARGE not in rows or len(rows) < 2:
         return is_rollup
-    names = _path_texts(rows)
-    keys = texts_of(rows[KEY]).fillna("") if KEY in rows else None
-    is_start = _told_once(names, _is_start)
-    open_name = _told_once(names, _is_any) | is_start | _told_once(names, _is_only_word)
-    open_key = open_name & False if keys is None else _told_once(keys, _is_any)
     days = texts_of(rows["day"]) if "day" in rows else pd.Series("", rows.index)
     open_day = as_days(days).isna()
     open_day &= not open_day.all()
+    keys = texts_of(rows[KEY]).fillna("") if KEY in rows else None
+    # A million rows have a few names and keys.
+    named = rows[[name for name in NAMES if name in rows]].drop_duplicates()
+    names = _path_texts(named)
+    tells = (_is_any, _is_start, _is_only_word)
+    is_open = any(tell(names).any() for tell in tells) or open_day.any()
+    if keys is not None and not is_open:
+        is_open = _is_any(pd.Series(keys.unique(), dtype="object")).any()
+    if not is_open:
+        return is_rollup
+    names = _path_texts(rows)
+    is_start = _told_once(names, _is_start)
+    open_name = _told_once(names, _is_any) | is_start | _told_once(names, _is_only_word)
+    open_key = open_name & False if keys is None else _told_once(keys, _is_any)
     suspects = (open_name | open_key | open_day) & rows[CHARGE].notna()
     if not suspects.any() or suspects.all():
         return is_rollup
@@ -178,15 +187,13 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
     return is_rollup
 
 
-def repeats(rows: pd.DataFrame) -> int:
+def repeats(rows: pd.DataFrame, charges: pd.Series[int]) -> int:
     """Count the rows with a charge that repeat another row in every column."""
-    if CHARGE not in rows:
-        return 0
-    names = [name for name in ("day", KEY, *NAMES, CHARGE) if name in rows]
-    is_alike = rows[names].astype(str).duplicated(keep=False)
-    amounts = rows[CHARGE].map(whole_number)
-    alike = rows[is_alike & amounts.notna() & (amounts != 0)]
-    return int(alike.astype(str).duplicated().sum())
+    # Few rows of a report have the same of these, and only they are read in full.
+    names = [name for name in ("day", KEY) if name in rows]
+    is_alike = rows[names].assign(charge=charges).duplicated(keep=False)
+    is_charged = (charges != 0).fillna(value=False)
+    return int(rows[is_alike & is_charged].astype(str).duplicated().sum())
 
 
 def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
