@@ -106,8 +106,71 @@ def test_every_text_is_readable_on_the_themes_background(name, drawn, theme):
     ],
 )
 def test_no_text_is_cut_off_and_no_two_labels_of_an_axis_touch(name, size):
+    check_labels(PLOTS[name], size)
+
+
+PROMPTS = ["黄金の夕暮れに飛ぶ赤い凧", "한강 위의 갈매기", "a plain kite 🪁"]
+SIXTY = pd.concat(
+    [
+        daily({"r1": [1_000_000 + n, 2_000_000]}).assign(
+            function=f"vendor/model-with-a-long-name-{n}/text-to-video", kind=None
+        )
+        for n in range(60)
+    ],
+    ignore_index=True,
+)
+
+
+def rated_prompts(prompts):
+    return pd.concat(
+        [RATED.iloc[:6].assign(prompt=prompt) for prompt in prompts], ignore_index=True
+    )
+
+
+IN_OTHER_SCRIPTS = rated_prompts(PROMPTS)
+FORTY_FIVE = rated_prompts([f"prompt number {n} with words" for n in range(45)])
+UNUSUAL = {
+    "sixty functions by day": lambda **k: plots.spend_by_day(SIXTY, **k),
+    "the share of sixty functions": lambda **k: plots.share(SIXTY, **k),
+    "the changes of sixty functions": lambda **k: plots.changes(
+        SIXTY.iloc[::2], SIXTY.iloc[1::2], **k
+    ),
+    "45 prompts": lambda **k: plots.heatmap(FORTY_FIVE, "resolution", "prompt", **k),
+    "prompts in other scripts": lambda **k: plots.heatmap(
+        IN_OTHER_SCRIPTS, "prompt", "resolution", **k
+    ),
+    "costs of prompts in other scripts": lambda **k: plots.frontier(
+        IN_OTHER_SCRIPTS, by="prompt", **k
+    ),
+    "one result": lambda **k: plots.frontier(IN_OTHER_SCRIPTS[:1], by="prompt", **k),
+    "one cell": lambda **k: plots.heatmap(
+        IN_OTHER_SCRIPTS[:1], "prompt", "resolution", **k
+    ),
+    "one day": lambda **k: plots.spend_by_day(daily({"r1": [2_000_000]}), **k),
+}
+
+
+@pytest.mark.parametrize("size", [(5, 3), (9, 3.6)])
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_many_functions_other_scripts_and_a_single_point_are_drawn_whole(name, size):
+    check_labels(UNUSUAL[name], size)
+
+
+def test_numbers_are_written_into_cells_that_are_high_enough_only():
+    rooms = ((9, 3.6, FORTY_FIVE), (5, 20, FORTY_FIVE), (9, 3.6, IN_OTHER_SCRIPTS))
+    for width, height, frame in rooms:
+        figure = figure_of((width, height), layout="constrained")
+        axes = plots.heatmap(frame, "resolution", "prompt", ax=figure.subplots())
+        figure.draw_without_rendering()
+        row_px = axes.get_window_extent().height / axes.get_ylim()[0]
+        heights = [text.get_window_extent().height for text in axes.texts]
+        assert max(heights, default=0) <= row_px
+        assert bool(heights) == (row_px > 20)
+
+
+def check_labels(draw, size):
     figure = figure_of(size, layout="constrained")
-    axes = PLOTS[name](ax=figure.subplots())
+    axes = draw(ax=figure.subplots())
     figure.draw_without_rendering()
     inches = figure.get_tightbbox()  # of all that is drawn
     assert inches.x0 >= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,10 @@ LINE_LETTERS, FEWEST_LETTERS, MOST_LINES = (
 LONGEST_BESIDE = 24  # letters of a name beside its row; longer ones stand above
 AROUND_NAMES_PX = 40
 FILLED = 0.92  # of the width of a cell by its name
-LEAST_CELL_POINTS, ROOM_FOR_COUNT_POINTS = 17, 26
+LEAST_CELL_POINTS, LEAST_ROW_POINTS, ROOM_FOR_COUNT_POINTS = 17, 11, 26
+LEFT_BY_NAMES_BELOW = 0.8  # of the height of a plot
+LINE_OF_LETTERS = 1.35  # the height of a line, by the size of its letters
+SMALLEST_LETTERS_POINTS = 5
 ON_A_MARK = "on a mark"  # a text whose background is the mark
 MEAN, COUNT, ROWS = "mean", "count", "rows"
 
@@ -104,11 +108,9 @@ def heatmap(
         return canvas.empty(drawn, title, f"No results with a {_words(value)}")
     means = drawn[MEAN].to_numpy().reshape(rows, columns)
     _colour_cells(canvas, means, STARS if value == "rating" else None)
-    axes = canvas.axes
     canvas.quiet_frame()
     names = canvas.names([str(n) for n in down.cat.categories], keep="begin")
-    lines = [_in_lines(name, LINE_LETTERS, most=2) for name in names]
-    axes.set_yticks([place + 0.5 for place in range(rows)], lines)
+    _name_rows(canvas, names)
     names = canvas.names([str(n) for n in across.cat.categories], keep="begin")
     _name_columns(canvas, names, is_own=ax is None)
     _write_cells(canvas, drawn, columns, value)
@@ -199,6 +201,32 @@ def _cell_px(canvas: Canvas) -> float:
     return float((box.width - moved_px) / columns)
 
 
+def _row_points(canvas: Canvas) -> float:
+    """Return about how high a cell will be, once what is below has its room."""
+    axes = canvas.axes
+    figure: Any = axes.figure
+    height_px = axes.get_window_extent().height / axes.get_ylim()[0]
+    left = 1.0 if figure.get_layout_engine() is None else LEFT_BY_NAMES_BELOW
+    return float(height_px * left * 72 / figure.dpi)
+
+
+def _name_rows(canvas: Canvas, names: Sequence[str]) -> None:
+    """Write the names of the rows: in two lines, or one, or smaller where rows are low.
+
+    Of rows that are lower than the smallest letters, every second has a name, or fewer.
+    """
+    axes, row_points = canvas.axes, _row_points(canvas)
+    places = [place + 0.5 for place in range(len(names))]
+    axes.set_yticks(places, names)
+    line_points = LINE_OF_LETTERS * float(axes.get_yticklabels()[0].get_fontsize())
+    most = 2 if row_points >= 2 * line_points else 1
+    lines = [_in_lines(name, LINE_LETTERS, most=most) for name in names]
+    every = max(1, ceil(SMALLEST_LETTERS_POINTS * LINE_OF_LETTERS / row_points))
+    axes.set_yticks(places[::every], lines[::every])
+    if row_points * every < line_points:
+        axes.tick_params(axis="y", labelsize=row_points * every / LINE_OF_LETTERS)
+
+
 def _extents(labels: Sequence[Text]) -> list[Bbox]:
     for label in labels:
         label.set_parse_math(False)  # a dollar sign is no formula
@@ -234,17 +262,19 @@ def _name_columns(canvas: Canvas, names: Sequence[str], *, is_own: bool) -> None
 def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) -> None:
     mesh: Any = canvas.axes.collections[0]
     figure: Any = canvas.axes.figure
-    cell_points = _cell_px(canvas) * 72 / figure.dpi
-    if cell_points < LEAST_CELL_POINTS:
+    cell_points, row_points = _cell_px(canvas) * 72 / figure.dpi, _row_points(canvas)
+    if cell_points < LEAST_CELL_POINTS or row_points < LEAST_ROW_POINTS:
         return  # the numbers would be written over each other
     for place, cell in enumerate(drawn.to_dict("records")):
         row, column = divmod(place, columns)
-        colour, text = canvas.palette.quiet, f"no value\n({cell[ROWS]:,})"
+        has_room = row_points >= ROOM_FOR_COUNT_POINTS
+        colour, text = canvas.palette.quiet, "no value"
+        text += f"\n({cell[ROWS]:,})" if has_room else ""
         if cell[COUNT]:
             fill = mesh.cmap(mesh.norm(cell[MEAN]))
             colour = "#111111" if luminance(fill) > MIDDLE_LUMINANCE else "#ffffff"
             text = _value_text(cell[MEAN], value)
-            if cell_points >= ROOM_FOR_COUNT_POINTS:
+            if has_room and cell_points >= ROOM_FOR_COUNT_POINTS:
                 text += f"\nn={cell[COUNT]:,}"
         elif not cell[ROWS]:
             text = "–"  # noqa: RUF001 - the dash is intended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mediakit.catalog.catalog import REQUEST_TYPES
@@ -47,6 +48,7 @@ MOST_NAMES = len(COLOURS)
 OTHER = "other ("  # how the name of a group of names begins
 
 NOTEBOOK_SIZE = (9.0, 3.6)  # inches
+COMPACT_NOTE_LETTERS = 32  # in a line below a small plot
 COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
 FRAME = "frame"
 LONGEST_NAME, LONGEST_COMPACT_NAME = 40, 20
@@ -302,7 +304,8 @@ class Canvas:
         heading = self.drawable(title)
         axes.set_title(heading, loc="left", color=self.palette.ink, **look)
         if self.boxed:
-            axes.set_xlabel(f"{axes.get_xlabel()}\n{NOTE}".lstrip())
+            note = "\n".join(wrap(NOTE, COMPACT_NOTE_LETTERS)) if self.compact else NOTE
+            axes.set_xlabel(f"{axes.get_xlabel()}\n{note}".lstrip())
         for text in axes.findobj(Text):
             text.set_parse_math(False)  # a dollar sign is no formula
         frame.attrs |= {"title": title, "alt_text": alt_text}
