@@ -29,7 +29,7 @@ CHARGED_ON_TOKENS = (
 )
 
 
-class Per(StrEnum):
+class PriceUnit(StrEnum):
     """The units of prices (spec 8)."""
 
     TOKEN = "token"
@@ -59,7 +59,7 @@ class Line:
     """One line of a price: a quantity of units at a rate."""
 
     what: str
-    per: Per
+    per: PriceUnit
     rate_micro_usd_per_million: int
     quantity_low: int
     quantity_high: int | None
@@ -85,7 +85,7 @@ class Line:
         is held.
         """
         high_micro_usd = self.high_micro_usd
-        is_metered = self.per is Per.TOKEN and self.kind is not EstimateKind.EXACT
+        is_metered = self.per is PriceUnit.TOKEN and self.kind is not EstimateKind.EXACT
         if high_micro_usd is None or not is_metered:
             return high_micro_usd
         return metered_hold(high_micro_usd)
@@ -99,9 +99,9 @@ class Line:
     def rate_text(self) -> str:
         """Format the rate as in the price list, such as "$0.068 per s"."""
         match self.per:
-            case Per.TOKEN:
+            case PriceUnit.TOKEN:
                 return f"{format_usd(self.rate_micro_usd_per_million)} per 1M tokens"
-            case Per.MILLISECOND:
+            case PriceUnit.MILLISECOND:
                 return f"{_usd_per(self.rate_micro_usd_per_million, MS_PER_S)} per s"
             case _:
                 return f"{_usd_per(self.rate_micro_usd_per_million, 1)} per {self.per}"
@@ -134,15 +134,15 @@ def _usd_per(rate_micro_usd_per_million: int, units: int) -> str:
     return format_usd(micro)
 
 
-def _count_text(quantity: int, per: Per) -> str:
-    if per is not Per.MILLISECOND:
+def _count_text(quantity: int, per: PriceUnit) -> str:
+    if per is not PriceUnit.MILLISECOND:
         return f"{quantity:,}"
     seconds, ms = divmod(quantity, MS_PER_S)
     return f"{seconds:,}" + (f".{ms:03d}".rstrip("0") if ms else "")
 
 
-def _with_unit(count: str, per: Per, *, plural: bool) -> str:
-    if per is Per.MILLISECOND:
+def _with_unit(count: str, per: PriceUnit, *, plural: bool) -> str:
+    if per is PriceUnit.MILLISECOND:
         return f"{count} s"
     return f"{count} {per}{'s' if plural else ''}"
 
@@ -156,10 +156,10 @@ def per_second(
 ) -> Line:
     """Price seconds, exactly to the millisecond (spec 8)."""
     rate = micro_usd_per_s * (PER_MILLION // MS_PER_S)
-    return Line(what, Per.MILLISECOND, rate, ms_low, ms_high, kind)
+    return Line(what, PriceUnit.MILLISECOND, rate, ms_low, ms_high, kind)
 
 
-def per_piece(what: str, pieces: int, micro_usd_each: int, per: Per) -> Line:
+def per_piece(what: str, pieces: int, micro_usd_each: int, per: PriceUnit) -> Line:
     """Price whole pieces, such as images or requests (spec 8)."""
     return Line(what, per, micro_usd_each * PER_MILLION, pieces, pieces)
 
@@ -211,11 +211,11 @@ class Metered:
         """Price video output: nominally, as a range, or by the reported tokens."""
         rate, tokens = self.micro_usd_per_million, facts.output_tokens
         if tokens is not None:
-            yield Line(what, Per.TOKEN, rate, tokens, tokens)
+            yield Line(what, PriceUnit.TOKEN, rate, tokens, tokens)
             return
         kind = EstimateKind.NOMINAL if low_ms == high_ms else EstimateKind.UPPER_BOUND
         low, high = self.tokens(low_ms), self.tokens(high_ms)
-        yield Line(what, Per.TOKEN, rate, low, high, kind)
+        yield Line(what, PriceUnit.TOKEN, rate, low, high, kind)
 
 
 def metered(rates: Mapping[str, tuple[int, int]]) -> Mapping[str, Metered]:
@@ -339,7 +339,7 @@ def price_limit(max_price: Price | None) -> Estimate | None:
     return Estimate(most, most, EstimateKind.EXACT)
 
 
-def refuse_dearer(price: Estimate, limit: Estimate | None) -> None:
+def check_price_limit(price: Estimate, limit: Estimate | None) -> None:
     """Raise a PriceError if a price may exceed the one that was shown; None is any."""
     if limit is None or _dearness(price) <= _dearness(limit):
         return

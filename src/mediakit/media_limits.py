@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from mediakit.rules import Found, Problem, any_of
+from mediakit.rules import Problem, ValueDescription, any_of
 
 # Files round durations and frame rates: 23.976 frames per second means 24, and a
 # 30 s clip often lasts 30.03 s.
@@ -99,10 +99,12 @@ class MediaLimits:
     def _problems(self, label: str, found: MediaInfo) -> Iterator[Problem]:
         accepted = {kind for name in self.formats for kind in CONTENT_TYPES[name]}
         if accepted and found.content_type not in accepted:
-            yield Problem(label, Found(found.content_type), any_of(self.formats))
+            yield Problem(
+                label, ValueDescription(found.content_type), any_of(self.formats)
+            )
         if not _within(found.duration_s, self.min_s, self.max_s, SLACK_S):
             words = _range_words(self.min_s, self.max_s, " s")
-            yield Problem(label, Found(f"{found.duration_s:.4g} s"), words)
+            yield Problem(label, ValueDescription(f"{found.duration_s:.4g} s"), words)
         yield from self.size_problems(label, found.size_bytes)
         # One frame that is held lowers the average of a short clip.
         rates = [found.fps, *([found.nominal_fps] if found.nominal_fps else [])]
@@ -110,11 +112,13 @@ class MediaLimits:
             _within(fps, self.min_fps, self.max_fps, SLACK_FPS) for fps in rates
         ):
             words = _range_words(self.min_fps, self.max_fps, " frames per second")
-            yield Problem(label, Found(f"{found.fps:.4g} frames per second"), words)
+            yield Problem(
+                label, ValueDescription(f"{found.fps:.4g} frames per second"), words
+            )
         pixels = found.pixels
         if not _within(pixels, self.min_pixels, self.max_pixels):
             words = _range_words(self.min_pixels, self.max_pixels, " pixels")
-            got = Found(f"{found.width}x{found.height} = {pixels:,} pixels")
+            got = ValueDescription(f"{found.width}x{found.height} = {pixels:,} pixels")
             yield Problem(label, got, words)
 
     def size_problems(self, label: str, size_bytes: int | None) -> list[Problem]:
@@ -122,7 +126,11 @@ class MediaLimits:
         if _within(size_bytes, None, self.max_size_bytes):
             return []
         accepted = f"at most {(self.max_size_bytes or 0) / 1e6:g} MB"
-        return [Problem(label, Found(f"{(size_bytes or 0) / 1e6:.4g} MB"), accepted)]
+        return [
+            Problem(
+                label, ValueDescription(f"{(size_bytes or 0) / 1e6:.4g} MB"), accepted
+            )
+        ]
 
     def total_problem(self, field: str, found: Sequence[MediaInfo]) -> Problem | None:
         """Check the total duration of a field's files against the limit."""
@@ -132,7 +140,7 @@ class MediaLimits:
         if total_s <= self.total_s + SLACK_S:
             return None
         accepted = f"at most {self.total_s:g} s in all"
-        return Problem(field, Found(f"{total_s:.4g} s together"), accepted)
+        return Problem(field, ValueDescription(f"{total_s:.4g} s together"), accepted)
 
 
 def _within(

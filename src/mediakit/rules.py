@@ -16,7 +16,7 @@ from mediakit.safe_text import shown
 Values = Mapping[str, object]
 
 
-class Found(str):
+class ValueDescription(str):
     """A description of a value, shown without quotes."""
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Problem:
     field: str
     got: object
     accepted: str
-    said: str = dataclass_field(default="", compare=False)
+    message: str = dataclass_field(default="", compare=False)
     required: str | None = None
 
     @property
@@ -51,8 +51,8 @@ class Problem:
     @property
     def predicate(self) -> str:
         """Describe the problem, to follow the field's name: "must be at most 9"."""
-        if self.said:
-            return self.said
+        if self.message:
+            return self.message
         if self.required is not None:
             return f"is required{self.required or f' ({self.accepted})'}"
         if self.got is None:
@@ -62,7 +62,7 @@ class Problem:
     @property
     def detail(self) -> str:
         """Describe the problem and the value, to follow the field's name."""
-        came = "" if self.got is None or self.said else f" (got {shown(self.got)})"
+        came = "" if self.got is None or self.message else f" (got {shown(self.got)})"
         return f"{self.predicate}{came}"
 
     @property
@@ -76,7 +76,7 @@ class Problem:
         return self.field.split("[", 1)[0].split(".", 1)[0]
 
 
-def given(values: Values, field: str) -> bool:
+def has_value(values: Values, field: str) -> bool:
     """Tell whether a field has a value; null and an empty list do not count."""
     value = values.get(field)
     return value is not None and value != []
@@ -195,7 +195,7 @@ class OnlyWhen(_Conditional):
         return [
             Problem(field, values[field], accepted)
             for field in self.fields
-            if given(values, field)
+            if has_value(values, field)
         ]
 
     def disables(self, field: str, values: Values) -> str | None:
@@ -218,7 +218,7 @@ class NeededWhen(_Conditional):
         return [
             Problem(field, None, "a value", required=f" when {self.condition.text}")
             for field in self.fields
-            if not given(values, field)
+            if not has_value(values, field)
         ]
 
     def requires(self, field: str, values: Values) -> bool:
@@ -243,7 +243,7 @@ class LimitedWhen(Rule):
 
     def problems(self, values: Values) -> list[Problem]:
         field = self.limit.field
-        applies = self.condition.holds(values) and given(values, field)
+        applies = self.condition.holds(values) and has_value(values, field)
         if not applies or self.limit.holds(values):
             return []
         accepted = f"{self.words} when {self.condition.text}"
@@ -259,7 +259,7 @@ class NeedsAny(_OfFields):
         return f"At least one of {all_of(self.fields)} is required"
 
     def problems(self, values: Values) -> list[Problem]:
-        if any(given(values, field) for field in self.fields):
+        if any(has_value(values, field) for field in self.fields):
             return []
         first, *others = self.fields
         required = f" unless {' or '.join(others)} is given"
@@ -267,7 +267,7 @@ class NeedsAny(_OfFields):
 
     def requires(self, field: str, values: Values) -> bool:
         return field == self.fields[0] and not any(
-            given(values, f) for f in self.fields
+            has_value(values, f) for f in self.fields
         )
 
 
@@ -290,7 +290,11 @@ class MostTogether(_OfFields):
         last = next(field for field, value in reversed(lists) if value)
         accepted = f"at most {self.most} {self.what} in {all_of(self.fields)} together"
         reason = f"is too long: {accepted}"
-        return [Problem(last, Found(f"{count} {self.what}"), accepted, said=reason)]
+        return [
+            Problem(
+                last, ValueDescription(f"{count} {self.what}"), accepted, message=reason
+            )
+        ]
 
 
 @dataclass(frozen=True)
@@ -323,7 +327,7 @@ class Cites(Rule):
                 self.field,
                 cited,
                 _citable(word, name, count),
-                said=f"mentions {cited}, but {_given(word, name, count)}",
+                message=f"mentions {cited}, but {_given(word, name, count)}",
             )
             for word, name in self.lists
             for cited, count in self._astray(text, word, values.get(name))
@@ -485,7 +489,7 @@ class EndsBy(_OfSpans):
         return [
             Problem(
                 f"{spans.label(at, place)}.{spans.length}",
-                Found(f"an end at {spans.end(span):.12g} {spans.unit}"),
+                ValueDescription(f"an end at {spans.end(span):.12g} {spans.unit}"),
                 accepted,
             )
             for row in spans.rows(values)

@@ -5,19 +5,19 @@ from mediakit.estimates import (
     EstimateKind,
     Line,
     Metered,
-    Per,
+    PriceUnit,
     per_piece,
     per_second,
 )
 from mediakit.money import MicroUSD
 
-TOKENS = Line("video output", Per.TOKEN, 11_235_000, 108_000, 108_000)
+TOKENS = Line("video output", PriceUnit.TOKEN, 11_235_000, 108_000, 108_000)
 
 
 def test_rates_are_written_as_the_price_list_writes_them() -> None:
     assert per_second("s", 1_000, 1_000, 68_000).rate_text == "$0.068 per s"
     assert TOKENS.rate_text == "$11.235 per 1M tokens"
-    assert per_piece("i", 1, 126_000, Per.IMAGE).rate_text == "$0.126 per image"
+    assert per_piece("i", 1, 126_000, PriceUnit.IMAGE).rate_text == "$0.126 per image"
 
 
 def test_quantities_are_written_with_their_unit() -> None:
@@ -26,8 +26,8 @@ def test_quantities_are_written_with_their_unit() -> None:
     assert per_second("s", 2_500, 2_500, 1).quantity_text == "2.5 s"
     assert per_second("s", 4_000, 30_000, 1).quantity_text == "4 to 30 s"
     assert per_second("s", 4_000, None, 1).quantity_text == "at least 4 s"
-    assert per_piece("i", 1, 1, Per.IMAGE).quantity_text == "1 image"
-    assert per_piece("i", 2, 1, Per.IMAGE).quantity_text == "2 images"
+    assert per_piece("i", 1, 1, PriceUnit.IMAGE).quantity_text == "1 image"
+    assert per_piece("i", 2, 1, PriceUnit.IMAGE).quantity_text == "2 images"
 
 
 def test_an_estimate_without_lines_is_unknown_and_not_free() -> None:

@@ -11,7 +11,7 @@ import httpx
 
 import mediakit as mk
 from mediakit.catalog import Bindings
-from mediakit.estimates import Per
+from mediakit.estimates import PriceUnit
 from tests.packaging.test_docs import blocks
 from tests.spec import accepted
 from tests.support.rows import assert_each
@@ -25,11 +25,11 @@ LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 CALL = re.compile(r"`(client|mk)\.([\w.]+)")
 UNITS = {
-    "the second": Per.MILLISECOND,
-    "the request": Per.REQUEST,
-    "the image": Per.IMAGE,
-    "some inputs": Per.IMAGE,
-    "reported tokens": Per.TOKEN,
+    "the second": PriceUnit.MILLISECOND,
+    "the request": PriceUnit.REQUEST,
+    "the image": PriceUnit.IMAGE,
+    "some inputs": PriceUnit.IMAGE,
+    "reported tokens": PriceUnit.TOKEN,
 }
 NO_RATE = "what you configure"
 

@@ -65,7 +65,7 @@ Slot = tuple[MediaItem, Any, Any]
 
 
 @dataclass(frozen=True)
-class Described:
+class SchemaDeclaration:
     """A request that a service describes."""
 
     declared: Declared
@@ -80,7 +80,7 @@ class Function:
     """A model function of the service."""
 
     path: str
-    declaration: type[MediaRequest] | Described
+    declaration: type[MediaRequest] | SchemaDeclaration
     rate: OwnRate | None = None  # the user's, in place of the declared ones
 
     @property
@@ -122,14 +122,14 @@ class Function:
 
     def item_counts(self, values: Mapping[str, Any]) -> Mapping[str, int]:
         """Return how many items lists need that depend on other fields, by field."""
-        if isinstance(self.declaration, Described):
+        if isinstance(self.declaration, SchemaDeclaration):
             return {}
         return self.declaration.item_counts(values)
 
     @cached_property
     def body(self) -> FieldSpec:
         """Return its body: an object, or variants that a tag distinguishes."""
-        if isinstance(self.declaration, Described):
+        if isinstance(self.declaration, SchemaDeclaration):
             return self.declaration.body
         return body_of(self.declaration)
 
@@ -174,7 +174,7 @@ class Function:
     def variants(self) -> Mapping[str, Function]:
         """Return the function for each kind of body, by the value of its tag."""
         return {
-            value: replace(self, declaration=Described(self.declared, body))
+            value: replace(self, declaration=SchemaDeclaration(self.declared, body))
             for value, body in self.body.variants.items()
         }
 
@@ -264,7 +264,7 @@ class Function:
 
     @property
     def _conformance(self) -> Conformance | None:
-        if isinstance(self.declaration, Described):
+        if isinstance(self.declaration, SchemaDeclaration):
             return self.declaration.conformance
         return None
 
@@ -273,7 +273,7 @@ class Function:
     ) -> tuple[MediaRequest | None, list[Problem]]:
         """Read a body as a request: None if it has problems or no class declares it."""
         problems = self.check(body)
-        if problems or isinstance(self.declaration, Described):
+        if problems or isinstance(self.declaration, SchemaDeclaration):
             return None, problems
         with no_fork():  # pydantic builds the class on first use
             return self.declaration.model_validate(self.canonical_body(body)), []
@@ -329,7 +329,7 @@ class Function:
     @property
     def is_listed(self) -> bool:
         """Return whether the price list may have a rate for it."""
-        if isinstance(self.declaration, Described):
+        if isinstance(self.declaration, SchemaDeclaration):
             return False
         return self.declaration.lines is not MediaRequest.lines
 
@@ -372,7 +372,7 @@ class Function:
 
     def _request(self, body: Mapping[str, object]) -> MediaRequest | None:
         """Return a request for its price alone; None if no class declares it."""
-        if isinstance(self.declaration, Described):
+        if isinstance(self.declaration, SchemaDeclaration):
             return None
         values = self.with_defaults(body)
         # Only known names, because some others are arguments of pydantic.
@@ -381,7 +381,7 @@ class Function:
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of its body."""
-        if isinstance(self.declaration, Described):
+        if isinstance(self.declaration, SchemaDeclaration):
             schema = schema_of(self.body)
         else:
             with no_fork():

@@ -10,7 +10,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from mediakit.catalog.documents import checked_json
-from mediakit.catalog.function import SEGMENT, Described, Function, is_segment
+from mediakit.catalog.function import SEGMENT, Function, SchemaDeclaration, is_segment
 from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION, MediaName
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
@@ -36,7 +36,7 @@ def described(
     kind: str | None = None,
     function: str | None = None,
     media_type: MediaName | None = None,
-) -> Described:
+) -> SchemaDeclaration:
     """Read a request from the JSON Schema of its body; see `Function.from_schema`."""
     schema = checked_json("schema", schema)
     for reference in References(schema).missing(schema):
@@ -209,7 +209,7 @@ def _described(
     kind: str | None,
     function: str | None,
     media_type: MediaName | None = None,
-) -> Described:
+) -> SchemaDeclaration:
     own, _ = References(document).plain(schema) or (dict_of(schema), None)
     if _name_of_type(own) != "object":
         raise InputError("schema", got=own.get("type"), accepted="type: object")
@@ -232,7 +232,7 @@ def _described(
     )
     names = tuple(fields_of(body))
     conformance = Conformance(schema, reader.references, names)
-    return Described(declared, body, tuple(_switches(body)), conformance)
+    return SchemaDeclaration(declared, body, tuple(_switches(body)), conformance)
 
 
 def _switches(body: FieldSpec) -> Iterator[Rule]:

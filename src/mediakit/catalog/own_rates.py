@@ -9,7 +9,14 @@ from pathlib import Path
 
 from mediakit.clock import MS_PER_S
 from mediakit.errors import InputError
-from mediakit.estimates import Estimate, EstimateKind, Line, Per, per_piece, per_second
+from mediakit.estimates import (
+    Estimate,
+    EstimateKind,
+    Line,
+    PriceUnit,
+    per_piece,
+    per_second,
+)
 from mediakit.money import MicroUSD, format_usd, parse_usd
 
 # A day of it is an amount that a history can hold.
@@ -77,7 +84,7 @@ class OwnRate:
     def lines(self, body: Mapping[str, object]) -> Iterator[Line]:
         """Price a body; without a duration, seconds have no upper bound."""
         if self.request_micro_usd is not None:
-            yield per_piece("request", 1, self.request_micro_usd, Per.REQUEST)
+            yield per_piece("request", 1, self.request_micro_usd, PriceUnit.REQUEST)
         if self.second_micro_usd is not None:
             ms = _duration_ms(body)
             kind = EstimateKind.UPPER_BOUND if ms is None else EstimateKind.EXACT

@@ -344,7 +344,7 @@ def refused_input(
         field if _FIELD.fullmatch(field) else what,
         got=f"a refusal ({answer.status})",
         accepted=words,
-        said=f"was not accepted by the service ({answer.status}): {words}",
+        message=f"was not accepted by the service ({answer.status}): {words}",
     )
     then = then or f"The request was sent and refused. {NOT_CHARGED}"
     return InputError.of([problem], then=then, sent=None if in_doubt else True)

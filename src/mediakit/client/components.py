@@ -41,7 +41,7 @@ from mediakit.client.submissions import Submissions, Take
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import PriceError, nothing_sent_yet
-from mediakit.estimates import Estimate, refuse_dearer
+from mediakit.estimates import Estimate, check_price_limit
 from mediakit.history import Entry, History
 
 
@@ -178,7 +178,7 @@ class Components:
                 extra=extra,
             )
             try:
-                refuse_dearer(request.estimate, max_price)
+                check_price_limit(request.estimate, max_price)
             except PriceError:
                 named = await self.preparer.named(request)
                 if await self.submissions.owned(named) is None:

@@ -229,7 +229,7 @@ class NameTakenError(InputError):
             "path",
             got=str(place),
             accepted="a name that does not exist yet",
-            said=f"{shown(str(place))} already exists; overwrite=True replaces it",
+            message=f"{shown(str(place))} already exists; overwrite=True replaces it",
         )
         super().__init__(
             problem.field,
@@ -250,6 +250,6 @@ def unwritable(place: Path | str, error: OSError) -> InputError:
         "path",
         got=str(place),
         accepted="a location that can be written, with enough space for the file",
-        said=f"{shown(str(place))} cannot be written: {reason}",
+        message=f"{shown(str(place))} cannot be written: {reason}",
     )
     return InputError.of([problem], then=STILL_THERE)

@@ -374,12 +374,12 @@ class Outputs:
         file without a sidecar may be somebody else's and is refused.
         """
         sidecar = await self._sidecar(state, saved_at=self._clock.now(), **part.facts)
-        its = recipe_of(sidecar, self._service.api_key) if recipe else None
+        embedded_recipe = recipe_of(sidecar, self._service.api_key) if recipe else None
 
         def publish() -> None:
             nonlocal sidecar
-            if its is not None:
-                sidecar = sidecar.model_copy(update=part.add(its.packet))
+            if embedded_recipe is not None:
+                sidecar = sidecar.model_copy(update=part.add(embedded_recipe.packet))
             # Another call may have saved a result there since.
             if overwrite or not self._is_kept(target, state):
                 _beside(target).write_private(sidecar.text)

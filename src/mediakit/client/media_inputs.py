@@ -27,7 +27,7 @@ from mediakit.media import file_of
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import poster_at, probe_url
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.rules import Found
+from mediakit.rules import ValueDescription
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 ENDED = "a job that has completed"
@@ -70,14 +70,16 @@ def output_of(
     job: AsyncJob | JobOutput, medium: MediaName | None, field: str
 ) -> JobOutput:
     """Return the output of a job, for a field that accepts its medium; None for any."""
-    output = job if isinstance(job, JobOutput) else _made(job.state, field)
+    output = job if isinstance(job, JobOutput) else _completed_output(job.state, field)
     if medium and output.media_type in A_MEDIUM and output.media_type != medium:
-        text = Found(f"the job {output.id}, which made {A_MEDIUM[output.media_type]}")
+        text = ValueDescription(
+            f"the job {output.id}, which made {A_MEDIUM[output.media_type]}"
+        )
         raise InputError(field, got=text, accepted=A_MEDIUM[medium])
     return output
 
 
-def _made(state: JobState, field: str) -> JobOutput:
+def _completed_output(state: JobState, field: str) -> JobOutput:
     record, output = state.record, state.record.output
     if record.deleted_at is not None:
         why, accepted = "which was erased", WITH_OUTPUT
@@ -94,7 +96,7 @@ def _made(state: JobState, field: str) -> JobOutput:
         file, media_type = output.file, output.media_type
         length_s = None if media_type == "image" else _length_s(state)
         return JobOutput(record.id, file.url, media_type, file.content_type, length_s)
-    text = Found(f"the job {record.id}, {why}")
+    text = ValueDescription(f"the job {record.id}, {why}")
     raise InputError(field, got=text, accepted=accepted)
 
 

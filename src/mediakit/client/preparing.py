@@ -34,7 +34,7 @@ from mediakit.media import (
 )
 from mediakit.media.bodies import texts_in
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.rules import Found, Problem
+from mediakit.rules import Problem, ValueDescription
 from mediakit.schema import (
     FieldSpec,
     InputFacts,
@@ -120,7 +120,9 @@ def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) ->
     if place is not None:
         return str(place)
     if spec is not None and spec.media_kind and not isinstance(value, PLAIN):
-        raise InputError(label, got=Found(f"a {type(value).__name__}"), accepted=MEDIA)
+        raise InputError(
+            label, got=ValueDescription(f"a {type(value).__name__}"), accepted=MEDIA
+        )
     if isinstance(value, list | tuple):
         item = None if spec is None else spec.item
         return [_plain(v, item, f"{label}[{n}]", inputs) for n, v in enumerate(value)]
@@ -247,9 +249,11 @@ class ValidatedRequest:
     @cached_property
     def facts(self) -> InputFacts:
         """Return the known durations; given ones take precedence."""
-        found = facts_of(self.function, self.body, self.infos)
-        given = {placeholder(value): each for value, each in self.seconds.items()}
-        return InputFacts(seconds={**found.seconds, **given})
+        probed_facts = facts_of(self.function, self.body, self.infos)
+        user_durations = {
+            placeholder(value): each for value, each in self.seconds.items()
+        }
+        return InputFacts(seconds={**probed_facts.seconds, **user_durations})
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -357,7 +361,9 @@ def _beside_the_fields(
     """Yield the problems of properties that the declaration does not check."""
     for name, value in {**body, **extra}.items():
         if name in extra and not _is_json(name):
-            yield Problem("extra", Found(f"the name {name!a}"), "names in whole text")
+            yield Problem(
+                "extra", ValueDescription(f"the name {name!a}"), "names in whole text"
+            )
         elif name in function.fields:
             if name in extra:
                 accepted = f"{name}=... outside of extra, where it is priced"

@@ -144,14 +144,16 @@ def read_recipe(path: Path) -> Recipe:
             recipe = parse_recipe(head, file.read(LOOKED_THROUGH_BYTES))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError("from_file", got=f"{path} ({reason})", accepted=OURS) from None
+        raise InputError(
+            "from_file", got=f"{path} ({reason})", accepted=ACCEPTED_FILES
+        ) from None
     recipe = recipe or _of_sidecar(path.with_name(f"{path.name}{SUFFIX}"))
     if recipe is None:
-        raise InputError("from_file", got=str(path), accepted=OURS)
+        raise InputError("from_file", got=str(path), accepted=ACCEPTED_FILES)
     return recipe
 
 
-OURS = "a file that mediakit saved with its recipe, or next to its JSON file"
+ACCEPTED_FILES = "a file that mediakit saved with its recipe, or next to its JSON file"
 
 
 def _of_sidecar(path: Path) -> Recipe | None:

@@ -10,7 +10,7 @@ from mediakit.clock import Clock
 
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
-ASKED_FOR_S = 120.0
+MAX_RETRY_AFTER_TOTAL_S = 120.0
 """How long a request waits in all because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
@@ -41,7 +41,7 @@ class RetryWindow:
         self._asked_s += asked_s
         until_s = self._started_s + self._for_s + self._asked_s
         is_late = self._clock.monotonic_s() >= until_s
-        if error.is_final or is_late or self._asked_s > ASKED_FOR_S:
+        if error.is_final or is_late or self._asked_s > MAX_RETRY_AFTER_TOTAL_S:
             return None
         pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
         self._tries_n += 1
@@ -56,7 +56,7 @@ class RetryWindow:
         return f"tried {self._tries_n} times in {for_s:.0f} s"
 
 
-class Rejections:
+class RejectionBackoff:
     """The pauses of one submission after temporary rejections: two minutes in all."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Rejections:
         """
         self._rejections_n += 1
         is_away = reason is ErrorCode.PROVIDER_UNAVAILABLE
-        left_s = ASKED_FOR_S - self._waited_s
+        left_s = MAX_RETRY_AFTER_TOTAL_S - self._waited_s
         if left_s <= 0 or asked_s > left_s:
             return None
         if is_away and self._rejections_n >= MAX_UNAVAILABLE_ATTEMPTS:

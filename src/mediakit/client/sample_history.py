@@ -31,7 +31,7 @@ from mediakit.history import (
 )
 from mediakit.history.entry import PAST, fresh_entry
 from mediakit.money import format_usd
-from mediakit.rules import Found
+from mediakit.rules import ValueDescription
 from mediakit.schema import canonical_json
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _check(backend: Backend, numbers: Mapping[str, int]) -> None:
     """Reject a service that is not a sandbox, and numbers that a sandbox rejects."""
     if not backend.is_sandbox:
         accepted = "connected to a sandbox on this machine"
-        text = Found(f"one connected to {backend.service.label}")
+        text = ValueDescription(f"one connected to {backend.service.label}")
         raise InputError("client", got=text, accepted=accepted)
     for name, (least, most) in LIMITS.items():
         value = numbers[name]

@@ -21,9 +21,9 @@ from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency_keys import next_attempt, was_rejected
 from mediakit.client.io_thread import ClosedError
 from mediakit.client.retries import (
-    ASKED_FOR_S,
     FIRST_PAUSE_S,
-    Rejections,
+    MAX_RETRY_AFTER_TOTAL_S,
+    RejectionBackoff,
     RetryWindow,
 )
 from mediakit.client.submit_answers import (
@@ -84,7 +84,7 @@ class Sender:
         """
         in_doubt = sent_before
         window = RetryWindow(self._clock, self._retry_for_s)
-        rejections = Rejections()
+        rejections = RejectionBackoff()
         while True:
             try:
                 async with self._slot(submission, in_doubt=in_doubt):
@@ -168,7 +168,7 @@ class Sender:
         )
         if answer.status == 429:
             asked_s = retry_after_s(answer) or FIRST_PAUSE_S
-            self._slots.rejected(asked_s if asked_s <= ASKED_FOR_S else 0.0)
+            self._slots.rejected(asked_s if asked_s <= MAX_RETRY_AFTER_TOTAL_S else 0.0)
         elif answer.status == 200:
             self._slots.accepted()
         return answer

@@ -15,7 +15,7 @@ from mediakit.client.blocking import ProcessBound
 from mediakit.errors import InputError
 from mediakit.forks import cached_property
 from mediakit.history import History
-from mediakit.rules import Found
+from mediakit.rules import ValueDescription
 from mediakit.web_urls import (
     is_loopback,
     is_on_this_machine,
@@ -39,20 +39,20 @@ def normal_url(url: str) -> str:
     try:
         parts = urlsplit(url.strip())
         if parts.username is not None or parts.password is not None:
-            got = Found("a URL with a user name or password")
+            got = ValueDescription("a URL with a user name or password")
         elif parts.query or parts.fragment:
             # It may hold a key.
-            got = Found("a URL with a query or a fragment")
+            got = ValueDescription("a URL with a query or a fragment")
         elif parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             plain = str(httpx.URL(parts.geturl())).rstrip("/")
             host = parts_of(plain).hostname or ""
             return with_host(plain, plain_host(host)) if is_loopback(host) else plain
     except (ValueError, httpx.InvalidURL):
         if "@" in url:
-            got = Found("a URL with a user name or password")
+            got = ValueDescription("a URL with a user name or password")
     if "://" not in url:
         # It may be a key that was meant for `api_key`.
-        got = Found("a value that is not shown, because it may be a key")
+        got = ValueDescription("a value that is not shown, because it may be a key")
     raise InputError(
         "base_url",
         got=got,
@@ -67,7 +67,7 @@ def checked_key(api_key: str) -> str:
     if api_key[:1] in QUOTES or api_key[-1:] in QUOTES:
         raise InputError(
             "api_key",
-            got=Found("a key in quotes"),
+            got=ValueDescription("a key in quotes"),
             accepted="the key alone, without quotes; check MEDIAKIT_API_KEY or "
             "api_key=",
         )
@@ -75,7 +75,9 @@ def checked_key(api_key: str) -> str:
         return api_key
     raise InputError(
         "api_key",
-        got=Found("a key with a space, a line break or a non-ASCII character"),
+        got=ValueDescription(
+            "a key with a space, a line break or a non-ASCII character"
+        ),
         accepted="the key alone, in printable ASCII; check MEDIAKIT_API_KEY or "
         "api_key=",
     )

@@ -38,7 +38,7 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
-from mediakit.estimates import Estimate, refuse_dearer
+from mediakit.estimates import Estimate, check_price_limit
 from mediakit.history import Entry, EntryState, History, Submission, lineage
 from mediakit.history.entry import AT_WORK
 from mediakit.history.store import JOB_OF_ANOTHER
@@ -88,7 +88,7 @@ class _Claims(ExitStack):
 
         One that costs more than the price that was shown is not recorded.
         """
-        refuse_dearer(estimate_of(submission), self._price)
+        check_price_limit(estimate_of(submission), self._price)
         # Others may read it as soon as it is committed, before this task continues.
         self._begin(submission.key)
         return await self._admission.claim(submission, self._caller)

@@ -36,7 +36,7 @@ from mediakit.client.http import (
     is_not_now,
 )
 from mediakit.client.progress import Tell, TransferProgress
-from mediakit.client.retries import ASKED_FOR_S, jittered_backoff_s
+from mediakit.client.retries import MAX_RETRY_AFTER_TOTAL_S, jittered_backoff_s
 from mediakit.clock import Clock
 from mediakit.errors import InputError, RateLimitError, ServiceError
 from mediakit.history import Upload, uploads
@@ -246,7 +246,7 @@ class Uploads:
                 was_refused |= status == 403
                 asked_s = retry_after_s(answer)
             asked_s_in_all += asked_s or 0.0
-            if asked_s_in_all > ASKED_FOR_S:
+            if asked_s_in_all > MAX_RETRY_AFTER_TOTAL_S:
                 raise self._too_long(name, asked_s or 0.0, status)
             await self._clock.sleep(max(jittered_backoff_s(tries), asked_s or 0.0))
 
@@ -346,7 +346,7 @@ def _unusable(medium: LocalMedium, what: str) -> InputError:
         medium.field,
         got=place,
         accepted="a file that can be read and stays unchanged until it is uploaded",
-        said=f"{shown(place)} {what}",
+        message=f"{shown(place)} {what}",
     )
     return InputError.of([problem], then=NO_JOB)
 

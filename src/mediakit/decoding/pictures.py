@@ -20,7 +20,7 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF", "TIFF")
 
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _TIFF_WIDTH, _TIFF_HEIGHT, _ORIENTATION = 256, 257, 274
-_LYING = (5, 6, 7, 8)
+_SIDEWAYS_ORIENTATIONS = (5, 6, 7, 8)
 _WHITE = 255
 _DEEP_WHITE = 65_535
 _LARGE_PIXELS = 4_000_000
@@ -113,7 +113,7 @@ def picture_info(file: BinaryIO, size_bytes: int) -> MediaInfo:
         if image.format == "TIFF":  # Pillow turns its size, the newer versions
             tags: Any = image
             width, height = tags.tag_v2[_TIFF_WIDTH], tags.tag_v2[_TIFF_HEIGHT]
-        if orientation in _LYING:
+        if orientation in _SIDEWAYS_ORIENTATIONS:
             width, height = height, width
         # A JPEG file with several pictures, as phones write, is a JPEG file.
         name = "JPEG" if image.format == "MPO" else image.format or ""

@@ -56,7 +56,7 @@ from mediakit.history.open_file import REPLACED, OpenFile
 from mediakit.history.tables import metadata, schema_version, upsert
 from mediakit.migrations import UPGRADE_COMMAND
 from mediakit.private_folders import make_private_folder
-from mediakit.rules import Found, Problem
+from mediakit.rules import Problem, ValueDescription
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -468,13 +468,15 @@ def history_url(place: str | Path) -> URL:
         url = make_url(place)
     except (ArgumentError, ValueError):
         # The text can hold a password, so it is not shown.
-        raise _refused(Found("an unreadable URL")) from None
+        raise _refused(ValueDescription("an unreadable URL")) from None
     if url.drivername not in _DRIVERS:
-        raise _refused(Found(f"a database of {url.drivername}"))
+        raise _refused(ValueDescription(f"a database of {url.drivername}"))
     if "@" in (url.host or ""):
         # The rest of the password would be parsed and shown as the host.
         raise _refused(
-            Found("a URL whose password contains an unescaped @; write %40 instead")
+            ValueDescription(
+                "a URL whose password contains an unescaped @; write %40 instead"
+            )
         )
     return url.set(drivername=_DRIVERS[url.drivername])
 
@@ -580,7 +582,7 @@ def _not_migrated(url: URL, version: int, reason: object) -> InputError:
 
 def _unreadable(value: object, problem: str, advice: str) -> InputError:
     accepted = f"of version {MIGRATIONS.version}"
-    problems = [Problem("history", got=value, accepted=accepted, said=problem)]
+    problems = [Problem("history", got=value, accepted=accepted, message=problem)]
     return InputError.of(problems, then=advice)
 
 

@@ -20,7 +20,7 @@ from mediakit.history.reservations import Uses, add_to_totals, add_use, change_t
 from mediakit.history.rows import (
     change_entry,
     first_entry,
-    joined,
+    merge_rebuilt_entry,
     row_of,
     same_attempt,
     write_request,
@@ -46,7 +46,7 @@ def adopt(
         by_key = first_entry(db, entries.c.key, submission.key)
         times: Changes = {}
         if entry is not None and by_key is not None:
-            entry = joined(db, by_key, entry) or entry
+            entry = merge_rebuilt_entry(db, by_key, entry) or entry
         if entry is None:
             entry = _write(db, submission, job, created_at)
             times = {"submitted_at": submitted_at, "finished_at": finished_at}

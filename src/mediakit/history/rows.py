@@ -201,7 +201,7 @@ def _retitle_children(db: Connection, source: Entry) -> None:
             _retitle_children(db, child)
 
 
-def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
+def merge_rebuilt_entry(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
     """Merge a rebuilt entry into that of its request: one job, one charge."""
     is_rebuilt = rebuilt.key == rebuilt_key(rebuilt.job_id or "")
     if not is_rebuilt or asked.job_id is not None:
@@ -252,35 +252,35 @@ def where(
         accepted = ", ".join(JobStatus)
         raise InputError("status", got=status, accepted=accepted, spec="3.1")
     table = judgements.c
-    found = []
-    said = []
+    conditions = []
+    judgement_conditions = []
     wanted: dict[str, Any] = {k: v for k, v in chosen.items() if v is not None}
     for name, value in wanted.items():
         match name:
             case "since":
-                found.append(entries.c.created_at >= value)
+                conditions.append(entries.c.created_at >= value)
             case "until":
-                found.append(entries.c.created_at < value)
+                conditions.append(entries.c.created_at < value)
             case "rating":
-                said.append(table.rating >= value)
+                judgement_conditions.append(table.rating >= value)
             case "keep":
-                said.append(table.keep == value)
+                judgement_conditions.append(table.keep == value)
             case "tag":
                 tag = json.dumps(value, ensure_ascii=False)
-                said.append(table.tags.contains(tag, autoescape=True))
+                judgement_conditions.append(table.tags.contains(tag, autoescape=True))
             case _:
-                found.append(entries.c[name] == value)
+                conditions.append(entries.c[name] == value)
     names = ("service", "account", "job_id")
     its = [table[name] == entries.c[name] for name in names]
-    if said:
-        found.append(exists().where(*its, *said))
+    if judgement_conditions:
+        conditions.append(exists().where(*its, *judgement_conditions))
     for word in words_of(text or ""):
         written = [func.lower(table.note).contains(word, autoescape=True)]
         if not JSON_SIGNS.intersection(word):
             written.append(func.lower(table.tags).contains(word, autoescape=True))
         in_request = entries.c.search.contains(word, autoescape=True)
-        found.append(or_(in_request, exists().where(*its, or_(*written))))
-    return found
+        conditions.append(or_(in_request, exists().where(*its, or_(*written))))
+    return conditions
 
 
 def check_limit(limit: int) -> None:

@@ -38,7 +38,7 @@ from mediakit.history.rows import (
     entries_of,
     entry_of,
     first_entry,
-    joined,
+    merge_rebuilt_entry,
     page_of,
     where,
     whole_entries,
@@ -203,7 +203,7 @@ class History:
             if entry is None:
                 raise _not_claimed(key)
             if owner is not None:
-                entry = joined(db, entry, owner) or entry
+                entry = merge_rebuilt_entry(db, entry, owner) or entry
             # A charge is recorded once for each job (spec 2.2).
             is_own = owner is None or entry.job_id is not None
             changes = (

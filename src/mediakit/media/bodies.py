@@ -12,7 +12,7 @@ from urllib.parse import quote
 from mediakit.errors import InputError
 from mediakit.media.probing import probe
 from mediakit.media_limits import MediaInfo
-from mediakit.rules import Found, Problem, all_of
+from mediakit.rules import Problem, ValueDescription, all_of
 from mediakit.schema import InputFacts
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mediakit.media_limits import MediaLimits
 
 # Any duration works to see whether the price depends on it.
-SUPPOSED_S = 1.0
+ASSUMED_DURATION_S = 1.0
 # The URL of a scheme other than http(s).
 _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
 
@@ -114,7 +114,7 @@ def _problems(
     each = [
         Problem(
             label,
-            Found(all_of(str(problem.got) for problem in problems)),
+            ValueDescription(all_of(str(problem.got) for problem in problems)),
             all_of(problem.accepted for problem in problems),
         )
         for label, info in media
@@ -143,7 +143,7 @@ def lengths_wanted(
     if not unknown:
         return []
     checked, _ = body_with_placeholders(function, body)
-    supposed = {**facts.seconds, **dict.fromkeys(unknown, SUPPOSED_S)}
+    supposed = {**facts.seconds, **dict.fromkeys(unknown, ASSUMED_DURATION_S)}
     try:
         without = function.estimate(checked, facts)
     except InputError:

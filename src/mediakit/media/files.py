@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mediakit.decoding import decoder_errors, in_srgb, without_warnings
 from mediakit.errors import InputError
-from mediakit.rules import Found
+from mediakit.rules import ValueDescription
 from mediakit.web_urls import parts_of
 
 if TYPE_CHECKING:
@@ -161,10 +161,12 @@ def _file_of_open(file: Any, field: str) -> Path:
         content = file.read()
         file.seek(position)
     except (OSError, ValueError, AttributeError) as error:
-        text = Found(f"an open file that cannot be read: {error}")
+        text = ValueDescription(f"an open file that cannot be read: {error}")
         raise InputError(field, got=text, accepted=accepted) from None
     if not isinstance(content, bytes):
-        raise InputError(field, got=Found("a file of text"), accepted=accepted)
+        raise InputError(
+            field, got=ValueDescription("a file of text"), accepted=accepted
+        )
     return write_kernel_file("file", content)
 
 
@@ -192,7 +194,7 @@ def _picture_png(picture: Any, field: str) -> bytes:
         raise
     except (OSError, ValueError) as error:
         reason = error.__cause__ or error
-        text = Found(f"a Pillow picture that cannot be saved: {reason}")
+        text = ValueDescription(f"a Pillow picture that cannot be saved: {reason}")
         raise InputError(field, got=text, accepted="a picture with pixels") from None
 
 
@@ -226,7 +228,7 @@ def _array_png(value: Any, field: str) -> bytes:
     try:
         array: np.ndarray[Any, Any] = np.ma.filled(np.asanyarray(value), 0)
     except (TypeError, ValueError, RuntimeError) as error:  # on a GPU, with gradients
-        reason = Found(f"a {type(value).__name__} that is no array: {error}")
+        reason = ValueDescription(f"a {type(value).__name__} that is no array: {error}")
         raise InputError(field, got=reason, accepted=ACCEPTED_ARRAY) from None
     if not _has_a_shape_of_a_picture(array) or not _has_colours(array):
         shape = " x ".join(map(str, array.shape)) or "no dimension"

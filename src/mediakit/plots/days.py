@@ -65,7 +65,7 @@ def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list
     names = pd.Series("", known.index) if by is None else names_of(known, by)
     groups = known[CHARGE].astype("int64").groupby([_days(known), names])
     sums = groups.sum().unstack(fill_value=0)
-    ends = [*sums.index, *_asked(frame)]
+    ends = [*sums.index, *_requested_range(frame)]
     if ends:
         sums = sums.reindex(pd.date_range(min(ends), max(ends)), fill_value=0)
     sums = sums.astype("int64")
@@ -80,7 +80,7 @@ def _days(frame: pd.DataFrame) -> pd.Series:
     return days
 
 
-def _asked(frame: pd.DataFrame) -> list[pd.Timestamp]:
+def _requested_range(frame: pd.DataFrame) -> list[pd.Timestamp]:
     """Return the first and the last day that a whole response was asked for."""
     import pandas as pd
 

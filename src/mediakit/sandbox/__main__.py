@@ -87,7 +87,7 @@ def _text(running: RunningSandbox, options: argparse.Namespace, folder: Path) ->
     key = f"for this run only: {running.api_key}"
     if options.data_dir or options.api_key:
         key = f"the one in {folder / 'account.json'}"
-    serves = "serves" if running.owned else "is served by another process"
+    serves = "serves" if running.is_served_here else "is served by another process"
     return (
         f"The sandbox {serves} at {running.base_url} (press Ctrl-C to stop it).\n"
         f"API key, {key}.\n"

@@ -35,7 +35,7 @@ class RequestError(Exception):
         self.message = message
 
 
-def refused(field: str, value: object, accepted: str) -> RequestError:
+def invalid_field_error(field: str, value: object, accepted: str) -> RequestError:
     """Return the error of an invalid field."""
     return RequestError(422, f"{field}: got {shown(value)}, accepted: {accepted}.")
 
@@ -61,7 +61,7 @@ def first_refusal(
     if first["type"].startswith("union_tag"):
         tags = str(first["ctx"].get("expected_tags", "")).replace("'", "")
         kind = first["input"].get("kind") if isinstance(first["input"], dict) else None
-        return refused("kind", kind, f"one of {tags}" if tags else "a kind")
+        return invalid_field_error("kind", kind, f"one of {tags}" if tags else "a kind")
     if first["type"] == "missing":
         return RequestError(422, f"{field}: missing; it is required.")
     words = first["msg"]
@@ -72,7 +72,7 @@ def first_refusal(
     for start, instead in _PHRASES.items():
         if words.startswith(start):
             words = instead + words.removeprefix(start)
-    return refused(field, first["input"], words)
+    return invalid_field_error(field, first["input"], words)
 
 
 async def read_body(request: Request, kind: type[Model]) -> Model:

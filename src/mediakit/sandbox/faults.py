@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import first_refusal, refused
+from mediakit.sandbox.exchange import first_refusal, invalid_field_error
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.wire import RequestBody
 
@@ -230,7 +230,9 @@ class Faults:
         function = rule.where and rule.where.function
         if function and function not in {*self._kinds, *self._kinds.values()}:
             kinds = ", ".join(sorted(set(self._kinds.values())))
-            raise refused("where.function", function, f"one of {kinds}, or a path")
+            raise invalid_field_error(
+                "where.function", function, f"one of {kinds}, or a path"
+            )
         fault = Fault(f"fault_{uuid.uuid4()}", rule, rule.count, now_us)
         self._faults.append(fault)
         return fault

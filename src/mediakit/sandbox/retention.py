@@ -10,7 +10,7 @@ CHECK_INTERVAL_S = 60.0
 _OWN_NAME = re.compile(r"/files/([\w-]+)")
 
 
-def remove_old(service: SandboxService) -> None:
+def evict_oldest_files(service: SandboxService) -> None:
     """Remove files that exceed the size limit, oldest first.
 
     The job of a removed output reads as erased (spec 4.18). Files that a queued or

@@ -36,7 +36,12 @@ NEAR_THE_END = (None,) * (MAX_READ_DEPTH - 3)
 REFUSED = "is refused by the schema in the service's document"
 UNKNOWN_NAME = "is not a field in the service's document"
 # What they refuse depends on what other keywords have read.
-UNREAD = {"$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties"}
+UNSUPPORTED_KEYWORDS = {
+    "$dynamicRef",
+    "$recursiveRef",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+}
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,8 @@ class Conformance:
         if by_field:
             return list(by_field.values())
         names = [*filter(self.names.__contains__, body), *self.names, "body"]
-        reason = REFUSED if whole is None else whole.said
-        return [Problem(names[0], None, "", said=f"with the other fields {reason}")]
+        reason = REFUSED if whole is None else whole.message
+        return [Problem(names[0], None, "", message=f"with the other fields {reason}")]
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class _ConformancePart:
     def problem(self, reason: str) -> Problem:
         """Return a problem of the whole value."""
         value = NULL if self.value is None else self.value
-        return Problem(self.label, value, "", said=reason)
+        return Problem(self.label, value, "", message=reason)
 
 
 @dataclass
@@ -143,7 +148,7 @@ class _Check:
 
     def _others(self, part: _ConformancePart) -> Iterator[Verdict]:
         schema, value = part.schema, part.value
-        if not UNREAD.isdisjoint(schema):
+        if not UNSUPPORTED_KEYWORDS.isdisjoint(schema):
             yield None
         if "not" in schema:
             verdict = self.verdict(part.by(schema["not"]))
@@ -303,7 +308,7 @@ class _Check:
             reason = f"cannot be given together with {first}"
             reason = reason if first != last else "cannot be given"
             label = inner_label(part.label, last)
-            return Problem(label, part.value[last], "", said=reason)
+            return Problem(label, part.value[last], "", message=reason)
         return part.problem(f"must not fit {_json(inner)}")
 
     def _union_problems(
@@ -349,7 +354,7 @@ class _Check:
         if first and other in part.value:
             reason = f"cannot be given together with {first}"
             return Problem(
-                inner_label(part.label, other), part.value[other], "", said=reason
+                inner_label(part.label, other), part.value[other], "", message=reason
             )
         return part.problem(
             f"fits {len(fitting)} of the {count} alternatives in the service's "

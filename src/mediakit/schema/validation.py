@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from mediakit.rules import Found, Problem, all_of, any_of
+from mediakit.rules import Problem, ValueDescription, all_of, any_of
 from mediakit.schema.fields import FieldSpec, shape_of
 
 # From here on, a float does not represent every whole number exactly.
@@ -24,7 +24,7 @@ _CANONICAL = json.JSONEncoder(
 )
 
 
-NULL = Found("null")
+NULL = ValueDescription("null")
 """A null in the body where null is refused."""
 
 
@@ -93,7 +93,7 @@ def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
     hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({names_text})"
     accepted = f"a known field{hint}"
     json_value = NULL if value is None else value
-    return Problem(label, json_value, accepted, said=f"is not {accepted}")
+    return Problem(label, json_value, accepted, message=f"is not {accepted}")
 
 
 def inner_label(label: str, name: str) -> str:

@@ -256,10 +256,10 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     length = min(days_n, (count - BACKTEST_FROM) // 2)
     at = np.arange(BACKTEST_FROM, count - length + 1)
     sums = np.concatenate([[0], np.cumsum(complete)])
-    came = (sums[at + length] - sums[at]) / length
+    actual_means = (sums[at + length] - sums[at]) / length
     # After a pause the mean is small: errors are then relative to the usual spend.
     scales = np.maximum(means[at - 1], sums[at] / at / 2)
-    low, high = np.quantile((came - means[at - 1]) / scales, [0.1, 0.9])
+    low, high = np.quantile((actual_means - means[at - 1]) / scales, [0.1, 0.9])
     # Forecasts that overlap are not independent.
     n = len(at) / length
     scale = max(mean, sums[-1] / count / 2) * _wider(n) * np.sqrt(1 + 1 / n)

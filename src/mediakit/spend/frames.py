@@ -221,14 +221,15 @@ def _typed(
         total = whole_number(value)
         if column not in frame or total is None:
             continue
-        its = int(frame[column].sum())
-        if its != total:
-            said, summed = (
+        row_sum = int(frame[column].sum())
+        if row_sum != total:
+            stated_text, row_sum_text = (
                 format_usd(each) if column.endswith(MONEY) else f"{each:,}"
-                for each in (total, its)
+                for each in (total, row_sum)
             )
             doubts.append(
-                f"The total of {column} is {said}, but its rows sum to {summed}."
+                f"The total of {column} is {stated_text}, but its rows sum to "
+                f"{row_sum_text}."
             )
     if continuation_of(report, len(frame)).goes_on:
         unread.append(f"The {what} has more pages, which were not read or summed.")

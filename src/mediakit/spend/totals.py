@@ -163,9 +163,9 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
     if not is_open:
         return is_rollup
     names = _path_texts(rows)
-    is_start = _told_once(names, _is_start)
-    open_name = _told_once(names, _is_any) | is_start | _told_once(names, _is_only_word)
-    open_key = open_name & False if keys is None else _told_once(keys, _is_any)
+    is_start = _map_distinct(names, _is_start)
+    open_name = _map_distinct(names, _is_any) | is_start | _map_distinct(names, _is_only_word)
+    open_key = open_name & False if keys is None else _map_distinct(keys, _is_any)
     suspects = (open_name | open_key | open_day) & rows[CHARGE].notna()
     if not suspects.any() or suspects.all():
         return is_rollup
@@ -214,7 +214,7 @@ def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
     return whole.set_axis(rows.index)
 
 
-def _told_once(
+def _map_distinct(
     texts: pd.Series[str], tell: Callable[[pd.Series[str]], pd.Series[bool]]
 ) -> pd.Series[bool]:
     """Call a function once for each distinct text, and give its answer to every row."""

@@ -243,7 +243,7 @@ class _Points:
         except InputError as error:
             return [problem for problem in error.problems if problem.root == name]
         except MediakitError as error:
-            return [Problem(name, None, "", said=f"cannot be used: {error}")]
+            return [Problem(name, None, "", message=f"cannot be used: {error}")]
         return []
 
     async def estimates(self) -> list[Estimate]:

@@ -122,13 +122,13 @@ def compare(
     known = cells[np.isfinite(cells[value])]
     is_one = not names or len(known[names].drop_duplicates()) < 2
     units = ["take"] if is_one else names
-    found = _differences(known, axis, units, value)
-    sentences = _sentences(found, axis, value, units_text(units))
+    differences = _differences(known, axis, units, value)
+    sentences = _sentences(differences, axis, value, units_text(units))
     left_out = len(cells) - len(known)
     if left_out:
         are = "cell without a {} is" if left_out == 1 else "cells without a {} are"
         sentences.append(f"{left_out:,} {are.format(value)} left out.")
-    return Comparison(found, " ".join(sentences))
+    return Comparison(differences, " ".join(sentences))
 
 
 def _with_axis(frame: pd.DataFrame, axis: str, by: By) -> pd.DataFrame:

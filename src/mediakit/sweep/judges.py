@@ -24,7 +24,7 @@ import httpx
 from mediakit.api_models import ErrorCode
 from mediakit.client.answers import HttpResponse, retry_after_s
 from mediakit.client.io_thread import io_thread
-from mediakit.client.retries import Rejections
+from mediakit.client.retries import RejectionBackoff
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history.scores import REASON
@@ -36,7 +36,7 @@ from mediakit.money import (
     parse_usd,
 )
 from mediakit.plain_numbers import whole
-from mediakit.rules import Found
+from mediakit.rules import ValueDescription
 from mediakit.safe_text import quoted, shown_url
 from mediakit.sweep.scorer_identity import COST, HASH_DIGITS, TAKEN, hash_of
 from mediakit.web_environment import http_client
@@ -281,7 +281,7 @@ class ModelJudge:
 
     def _answer_to(self, question: Mapping[str, Any]) -> httpx.Response:
         """Ask, and ask again a few times if the server has no time now."""
-        rejections = Rejections()
+        rejections = RejectionBackoff()
         while True:
             answer = self._http.post("chat/completions", json=question)
             if answer.status_code not in NO_TIME_NOW:
@@ -419,7 +419,9 @@ def _checked_key(api_key: str) -> str:
         return api_key
     raise InputError(
         "api_key",
-        got=Found("a key with a space, a line break or a non-ASCII character"),
+        got=ValueDescription(
+            "a key with a space, a line break or a non-ASCII character"
+        ),
         accepted="the key alone, in printable ASCII",
     )
 

@@ -82,9 +82,9 @@ def outcome_of(entry: Entry) -> Outcome:
     if status is CellStatus.FAILED:
         charge_micro_usd = charge_micro_usd or 0
         code = entry.error_code or "provider_error"
-        said = (entry.error_message or "").rstrip(".")
+        provider_message = (entry.error_message or "").rstrip(".")
         problem = (
-            f"It failed ({code}){f': {said}' if said else ''}. "
+            f"It failed ({code}){f': {provider_message}' if provider_message else ''}. "
             f"{failed_charge_text(entry.charge_micro_usd)} Call results.retry() to "
             "submit it again."
         )
@@ -227,8 +227,8 @@ def rows_of(run: Run) -> list[Row]:
             outcome = replace(outcome_of(entry), problem=entry.error_message)
             found.append((cell, outcome, parent, True))
     owner = run.components.account_history.owner
-    said = ratings.judgements(store, **owner, job_ids=[*cell_of])
-    judged = {each.job_id: each for each in said}
+    judgements = ratings.judgements(store, **owner, job_ids=[*cell_of])
+    judged = {each.job_id: each for each in judgements}
     return [
         Row(cell, outcome, parent, judged.get(outcome.job_id or ""), is_repair)
         for cell, outcome, parent, is_repair in found
@@ -252,36 +252,36 @@ def frame_of(run: Run) -> pd.DataFrame:
     def texts(values: Iterable[Any]) -> Any:
         return text_array([value or None for value in values])
 
-    found = plan.axes_frame().iloc[[row.cell for row in rows]].copy()
-    found.index = pd.RangeIndex(len(rows), name=found.index.name)
+    frame = plan.axes_frame().iloc[[row.cell for row in rows]].copy()
+    frame.index = pd.RangeIndex(len(rows), name=frame.index.name)
     levels = [str(status) for status in CellStatus]
-    found["status"] = pd.Categorical([str(each.status) for each in outcomes], levels)
+    frame["status"] = pd.Categorical([str(each.status) for each in outcomes], levels)
     charges = [each.charge_micro_usd for each in outcomes]
-    found["charge_micro_usd"] = pd.array(charges, dtype="Int64")
-    found["charge_usd"] = found["charge_micro_usd"].astype("float64") / MICRO_PER_USD
+    frame["charge_micro_usd"] = pd.array(charges, dtype="Int64")
+    frame["charge_usd"] = frame["charge_micro_usd"].astype("float64") / MICRO_PER_USD
     runtimes = [each.runtime_s for each in outcomes]
-    found["runtime_s"] = pd.Series(runtimes, index=found.index, dtype="float64")
+    frame["runtime_s"] = pd.Series(runtimes, index=frame.index, dtype="float64")
     ratings = [each.rating if each else None for each in said]
-    found["rating"] = pd.array(ratings, dtype="Int64")
+    frame["rating"] = pd.array(ratings, dtype="Int64")
     keeps = [each is not None and each.keep for each in said]
-    found["keep"] = pd.array(keeps, dtype="boolean")
+    frame["keep"] = pd.array(keeps, dtype="boolean")
     for name in ("job_id", "problem"):
-        found[name] = texts(getattr(each, name) for each in outcomes)
+        frame[name] = texts(getattr(each, name) for each in outcomes)
     urls = [each.output_url or "" for each in outcomes]
-    found["output_url"] = texts(url if is_http(url) else None for url in urls)
+    frame["output_url"] = texts(url if is_http(url) else None for url in urls)
     media_types = [each.media_type for each in outcomes]
-    found["media_type"] = pd.Categorical(media_types, MEDIA_TYPES)
+    frame["media_type"] = pd.Categorical(media_types, MEDIA_TYPES)
     if "prompt" not in plan.axes:
         prompts = [plan.cells[row.cell].fields.get("prompt") for row in rows]
-        found["prompt"] = texts(p if isinstance(p, str) else None for p in prompts)
-    found["parent_job_id"] = texts(row.parent_job_id for row in rows)
-    found["tags"] = texts(", ".join(each.tags) if each else None for each in said)
+        frame["prompt"] = texts(p if isinstance(p, str) else None for p in prompts)
+    frame["parent_job_id"] = texts(row.parent_job_id for row in rows)
+    frame["tags"] = texts(", ".join(each.tags) if each else None for each in said)
     for name in ("note", "rater"):
-        found[name] = texts(getattr(each, name, None) for each in said)
-    found["sweep"] = texts([plan.id] * len(rows))
+        frame[name] = texts(getattr(each, name, None) for each in said)
+    frame["sweep"] = texts([plan.id] * len(rows))
     job_ids = [each.job_id for each in outcomes]
-    columns = score_columns(scores_of(run, job_ids), job_ids, {*found.columns})
-    return found.assign(**columns)
+    columns = score_columns(scores_of(run, job_ids), job_ids, {*frame.columns})
+    return frame.assign(**columns)
 
 
 def number_scores(frame: pd.DataFrame) -> list[str]:

@@ -124,7 +124,7 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     return entry
 
 
-async def fixed(
+async def repair_output(
     plan: PlanFacts,
     job_id: str,
     *,

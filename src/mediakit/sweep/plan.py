@@ -23,8 +23,8 @@ from mediakit.estimates import (
     Estimate,
     EstimateKind,
     Price,
+    check_price_limit,
     price_limit,
-    refuse_dearer,
 )
 from mediakit.forks import cached_property
 from mediakit.history import Entry, History
@@ -305,7 +305,7 @@ class PlanFacts:
         limit = budget_of("sweep", budget if shared is None else shared)
         limit_micro_usd = None if limit is None else limit.limit_micro_usd
         self.draws = await draws_of(self.client, self.function, self.cells)
-        refuse_dearer(self.estimate(), price_limit(max_price))
+        check_price_limit(self.estimate(), price_limit(max_price))
         if new := self.counts[CellState.NEW]:
             price = f"First run: {_cells(new)} for {self.estimate().text}"
             self.first_price = self.first_price or price

@@ -32,8 +32,8 @@ from mediakit.sweep.outcomes import (
 from mediakit.sweep.outputs import (
     OutputFiles,
     entry_of,
-    fixed,
     job_of,
+    repair_output,
     score_run,
 )
 from mediakit.sweep.rankings import (
@@ -374,7 +374,7 @@ class AsyncResults(ProcessBound):
             NotFoundError: The history has no such job.
             BudgetError: It does not fit what is left of the sweep's budget.
         """
-        return await fixed(
+        return await repair_output(
             self.plan,
             _id_of(job),
             region=region,

@@ -98,8 +98,8 @@ class Run:
         self._queue: deque[int] = deque()
         self._counts: Counter[CellStatus] = Counter({CellStatus.PLANNED: len(plan)})
         # Cells that cost too much for now, and the lowest hold that was refused.
-        self._dear: list[int] = []
-        self._dear_micro_usd: int | None = None
+        self._over_budget: list[int] = []
+        self._lowest_refused_hold_micro_usd: int | None = None
         self._is_last_try = False
         # Cells whose job failed and is submitted again, as they were.
         self._failed: dict[int, Outcome] = {}
@@ -141,9 +141,9 @@ class Run:
         if self._stopped is not None or self.done.is_set():
             return
         self._stopped = why
-        self._give_up([*self._queue, *self._dear], lambda _: why)
+        self._give_up([*self._queue, *self._over_budget], lambda _: why)
         self._queue.clear()
-        self._dear.clear()
+        self._over_budget.clear()
         self._pause_until_s = 0.0
         self._pump()
 
@@ -173,9 +173,9 @@ class Run:
             again.append(number)
         if not again:
             return
-        due = {*self._queue, *self._dear, *again}
+        due = {*self._queue, *self._over_budget, *again}
         self._queue = deque(each for each in self.plan.sending_order if each in due)
-        self._dear, self._dear_micro_usd = [], None
+        self._over_budget, self._lowest_refused_hold_micro_usd = [], None
         self._stopped = None
         self._unanswered_n = 0
         self._began_s, self._finished_n = perf_counter(), 0
@@ -256,10 +256,12 @@ class Run:
             self._start(cell)
         if self._working_n or self._settling_n or self._pause or self.done.is_set():
             return
-        if self._dear:
+        if self._over_budget:
             # Nothing else is in flight: if the cheapest does not fit now, none will.
-            cheapest = min(self._dear, key=lambda cell: self._hold_micro_usd(cell) or 0)
-            self._dear.remove(cheapest)
+            cheapest = min(
+                self._over_budget, key=lambda cell: self._hold_micro_usd(cell) or 0
+            )
+            self._over_budget.remove(cheapest)
             self._is_last_try = True
             self._start(cheapest)
             return
@@ -272,18 +274,18 @@ class Run:
             return None
         while self._queue:
             cell = self._queue.popleft()
-            dear_micro_usd = self._dear_micro_usd
+            dear_micro_usd = self._lowest_refused_hold_micro_usd
             hold_micro_usd = self._hold_micro_usd(cell) or 0
             if dear_micro_usd is None or hold_micro_usd < dear_micro_usd:
                 return cell
-            self._dear.append(cell)
+            self._over_budget.append(cell)
         return None
 
-    def _released(self) -> None:
+    def _requeue_over_budget(self) -> None:
         """Ask again for the cells that cost too much: less may be held now."""
-        self._dear_micro_usd = None
-        self._queue.extendleft(reversed(self._dear))
-        self._dear.clear()
+        self._lowest_refused_hold_micro_usd = None
+        self._queue.extendleft(reversed(self._over_budget))
+        self._over_budget.clear()
 
     def _start(self, cell: int) -> None:
         self._working_n += 1
@@ -397,7 +399,7 @@ class Run:
         except MediakitError as error:
             problem = Outcome(CellStatus.FAILED, job_id=job.id, problem=str(error))
             self._set(cell, problem)
-            self._released()
+            self._requeue_over_budget()
             return False
         finally:
             unsubscribe()
@@ -434,7 +436,7 @@ class Run:
         entry, charge_micro_usd = state.entry, state.charge_micro_usd
         if charge_micro_usd and entry.reserved_micro_usd:
             self.budget.charged(charge_micro_usd, entry.reserved_micro_usd)
-        self._released()
+        self._requeue_over_budget()
 
     # -- the budget ---------------------------------------------------------------
 
@@ -460,18 +462,20 @@ class Run:
             self._is_last_try = False
             self.stop(str(error))
         else:
-            self._dear.append(cell)
+            self._over_budget.append(cell)
             refused = (error.needed_micro_usd or 0) if is_own else 0
-            known = self._dear_micro_usd
-            self._dear_micro_usd = refused if known is None else min(known, refused)
+            known = self._lowest_refused_hold_micro_usd
+            self._lowest_refused_hold_micro_usd = (
+                refused if known is None else min(known, refused)
+            )
 
     async def _give_up_dear(self, cell: int) -> None:
         """Do not send a cell and the dearer ones: nothing more will be released."""
-        cells = [cell, *self._dear]
+        cells = [cell, *self._over_budget]
         holds = {each: self._hold_micro_usd(each) or 0 for each in cells}
         why = {h: await self.budget.over_text(h) for h in {*holds.values()}}
         self._give_up(cells, lambda each: why[holds[each]])
-        self._dear.clear()
+        self._over_budget.clear()
         self._is_last_try = False
 
     def _too_dear(self, cell: int, error: PriceError) -> None:
@@ -481,7 +485,7 @@ class Run:
         """
         self.requests.take_price(cell, error)
         self._give_up([cell], lambda _: f"{error} {TO_PAY}")
-        self._released()
+        self._requeue_over_budget()
 
     # -- errors -------------------------------------------------------------------
 
@@ -507,7 +511,7 @@ class Run:
             else:
                 failed = Outcome(CellStatus.FAILED, job_id=job_id, problem=text)
                 self._set(cell, failed)
-            self._released()
+            self._requeue_over_budget()
             if isinstance(error, ServiceError) and error.status is None:
                 self._unanswered_n += 1
                 if self._unanswered_n >= MAX_UNANSWERED_N:

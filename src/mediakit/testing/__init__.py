@@ -84,7 +84,7 @@ def mediakit_sandbox(
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         settings |= marker.kwargs
     folder = tmp_path_factory.mktemp("mediakit")
-    running = _start()(Sandbox(folder / "sandbox", **settings))
+    running = _import_start()(Sandbox(folder / "sandbox", **settings))
     monkeypatch.setenv("MEDIAKIT_BASE_URL", running.base_url)
     monkeypatch.setenv("MEDIAKIT_API_KEY", running.api_key)
     monkeypatch.setenv("MEDIAKIT_HOME", str(folder / "home"))
@@ -95,7 +95,7 @@ def mediakit_sandbox(
         running.stop()
 
 
-def _start() -> Any:
+def _import_start() -> Any:
     """Import the function that starts a sandbox."""
     try:
         from mediakit.sandbox.server.running import start

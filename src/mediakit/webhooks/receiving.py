@@ -122,10 +122,10 @@ class Receiver(Dispatcher):
             status = _STATUSES[error.reason]
             own = "This receiver cannot read its own secret."
             raise RejectedError(status, str(error) if status < 500 else own) from error
-        await to_thread.run_sync(self.know_keys, keys)
+        await to_thread.run_sync(self.set_valid_keys, keys)
         await to_thread.run_sync(self.inbox.add, signed.id, body, self._clock.now())
 
-    def know_keys(self, keys: tuple[bytes, ...]) -> None:
+    def set_valid_keys(self, keys: tuple[bytes, ...]) -> None:
         """Name the inbox by the keys that are valid now, unless it has a name."""
         if self._handler is not None and keys != self._keys:
             self.inbox.name_by_keys(self._handler, keys)
@@ -181,7 +181,7 @@ def receiver(
             inbox or data_folder() / FILE_NAME, name=name or handler or "default"
         )
     application = Receiver(current, on_event, inbox, handler=handler, clock=clock)
-    application.know_keys(keys)
+    application.set_valid_keys(keys)
     return application
 
 

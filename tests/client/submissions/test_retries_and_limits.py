@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mediakit.api_models import ErrorCode
 from mediakit.client.answers import LONGEST_RETRY_AFTER_S, HttpResponse, retry_after_s
 from mediakit.client.retries import (
-    ASKED_FOR_S,
-    Rejections,
+    MAX_RETRY_AFTER_TOTAL_S,
+    RejectionBackoff,
 )
 from mediakit.client.submit_slots import SUBMITS_AT_ONCE, SubmitSlots
 from tests.support.virtual_clock import VirtualClock
@@ -24,7 +24,7 @@ NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
 
 def pauses_of(reason: ErrorCode, asked: list[float | None]) -> list[float]:
     """Return the pauses of a call that is rejected, each with a time to wait."""
-    rejections = Rejections()
+    rejections = RejectionBackoff()
     pauses: list[float] = []
     for asked_s in chain(asked, repeat(None)):
         pause_s = rejections.pause_s(reason, asked_s or 0.0)
@@ -48,7 +48,7 @@ def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
         pause_s >= asked_s - 1e-6
         for pause_s, asked_s in zip(pauses, least_s, strict=False)
     )
-    assert sum(pauses) <= ASKED_FOR_S + 1e-6
+    assert sum(pauses) <= MAX_RETRY_AFTER_TOTAL_S + 1e-6
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mediakit.api_models import ErrorCode
-from mediakit.sandbox.jobs.job_runner import asked_failure
+from mediakit.sandbox.jobs.job_runner import requested_failure
 from tests.sandbox.conftest import Api, png
 
 REJECTION_STATUS = {
@@ -49,4 +49,4 @@ def test_a_function_without_a_prompt_is_asked_in_the_url_of_a_medium(api: Api) -
     ["fail", "sandbox:fail=", "sandbox:fail=nonsense", "sandbox fail=internal"],
 )
 def test_other_texts_ask_for_nothing(prompt: str) -> None:
-    assert asked_failure({"prompt": prompt}) is None
+    assert requested_failure({"prompt": prompt}) is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mediakit.sandbox.render.film import Film, drawn
+from mediakit.sandbox.render.film import Film, render_frames
 from mediakit.sandbox.render.images import Picture
 from mediakit.sandbox.render.protocol import RenderRequest
 from mediakit.sandbox.render.renderers import scene_of
@@ -90,7 +90,7 @@ def first_picture(asked: RenderRequest) -> bytes:
     """Draw the first picture of a film, or the one picture that is asked for."""
     match scene_of(asked):
         case Film() as film:
-            drawing = drawn(film.layers, film.size, 1)
+            drawing = render_frames(film.layers, film.size, 1)
             return bytes(next(drawing).to_ndarray().tobytes())
         case Picture(image, _):
             return image.tobytes()

@@ -35,7 +35,7 @@ OTHER = """
 import sys
 from mediakit.sandbox.server.running import start_embedded
 running = start_embedded(sys.argv[1])
-print(running.base_url, running.identity, running.owned, flush=True)
+print(running.base_url, running.identity, running.is_served_here, flush=True)
 sys.stdin.read()
 """
 
@@ -83,7 +83,7 @@ def answers(base_url: str) -> bool:
 def test_it_serves_until_stopped_and_can_be_stopped_twice(tmp_path: Path) -> None:
     running = start_embedded(tmp_path)
 
-    assert running.owned
+    assert running.is_served_here
     assert answers(running.base_url)
     running.stop()
     running.stop()
@@ -219,7 +219,7 @@ def test_a_take_over_keeps_the_key_that_all_clients_have(
 
     first.kill()
 
-    until(lambda: second.owned)
+    until(lambda: second.is_served_here)
     balance = f"{second.base_url}/billing/balance"
     known = without_key("GET", balance, headers={"X-API-Key": "the-first-key"})
     assert known.status_code == 200
@@ -236,9 +236,9 @@ def test_a_take_over_that_fails_is_tried_again(
         second = start(Sandbox(tmp_path / "data", port=port))
         first.kill()
         until(lambda: f"port {port}" in caplog.text)
-        assert not second.owned
+        assert not second.is_served_here
 
-    until(lambda: second.owned)
+    until(lambda: second.is_served_here)
     assert answers(second.base_url)
     second.stop()
 
@@ -327,7 +327,7 @@ def test_another_program_at_the_old_address_does_not_disturb_a_start(
         running = start_embedded(tmp_path / "data")
         releasing.join()
 
-        assert running.owned
+        assert running.is_served_here
         assert running.base_url != first.words[0]
         running.stop()
 
@@ -453,11 +453,11 @@ def test_who_is_attached_takes_over_at_the_same_address(
 ) -> None:
     first = other()
     attached = start_embedded(tmp_path / "data")
-    assert not attached.owned
+    assert not attached.is_served_here
 
     getattr(first, end)()
 
-    until(lambda: attached.owned)
+    until(lambda: attached.is_served_here)
     assert attached.base_url == first.words[0]
     assert answers(attached.base_url)
     attached.stop()
@@ -502,10 +502,10 @@ FORKING = OTHER.replace(
 import os, signal, httpx
 child = os.fork()
 if child == 0:
-    assert not running.owned
+    assert not running.is_served_here
     running.stop()
     other = start_embedded(sys.argv[1])
-    assert other.base_url == running.base_url and not other.owned
+    assert other.base_url == running.base_url and not other.is_served_here
     sys.exit(0)
 _, status = os.waitpid(child, 0)
 answer = httpx.get(running.base_url + "/openapi.json", timeout=120)
@@ -513,7 +513,7 @@ orphan = os.fork()
 if orphan == 0:
     os.close(1)
     signal.pause()
-print(status, answer.status_code, running.owned, orphan, flush=True)
+print(status, answer.status_code, running.is_served_here, orphan, flush=True)
 sys.stdin.read()
 """,
 )
@@ -531,7 +531,7 @@ def test_a_forked_child_breaks_nothing_and_holds_nothing(
 
     # The dead owner's child still lives and holds neither the lock nor the port.
     assert alive(int(orphan))
-    assert running.owned
+    assert running.is_served_here
     assert running.base_url == first.words[0]
     running.stop()
     os.kill(int(orphan), signal.SIGKILL)

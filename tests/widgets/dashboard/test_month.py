@@ -25,10 +25,10 @@ from mediakit.widgets.dashboard.month import (
     By,
     MonthReading,
     compared_days,
-    offered,
     read_checks,
     read_month,
     readable_month,
+    selectable_months,
 )
 from mediakit.widgets.dashboard.page import table_html
 from mediakit.widgets.dashboard.plots import so_far
@@ -76,7 +76,7 @@ def test_a_month_that_is_not_over_is_compared_with_as_many_days() -> None:
 
 
 def test_months_that_have_begun_are_offered_and_others_are_refused() -> None:
-    months = offered(TODAY, "2023-02")
+    months = selectable_months(TODAY, "2023-02")
     assert (months[0], months[-1]) == (MONTH, "2023-02")
     assert readable_month(None, TODAY) == MONTH
     for wrong in ("2026-11", "2026-13", "October", ""):

@@ -13,7 +13,7 @@ from mediakit.errors import JobFailedError
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.job_cell import JobCell, show_in
 from mediakit.widgets.job.payload import varied
-from mediakit.widgets.toolkit.cell_identity import MOST_UNTOLD_RUNS
+from mediakit.widgets.toolkit.cell_identity import MAX_ANONYMOUS_RUNS
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, NotebookCell
 from tests.support.job_states import (
     BODY,
@@ -175,7 +175,7 @@ def test_where_cells_are_not_told_apart_the_views_of_the_latest_runs_stay(
         show_in(NotebookCell(f"run {number}", f"run {number}"), job, client)
         return in_use()
 
-    counts = [run(number) for number in range(MOST_UNTOLD_RUNS + 5)]
+    counts = [run(number) for number in range(MAX_ANONYMOUS_RUNS + 5)]
     assert counts[1] > counts[0]
     assert len(set(counts[-5:])) == 1
 

@@ -12,7 +12,7 @@ from mediakit.api_models import Balance
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.errors import PriceError
-from mediakit.estimates import refuse_dearer
+from mediakit.estimates import check_price_limit
 from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.payload import price_payload, price_seen, tone_of
 from mediakit.widgets.form.state import FormState
@@ -164,9 +164,9 @@ def test_a_price_is_dearer_by_its_upper_end_and_dearest_without_one(
     cheap, dear = price_seen(before), price_seen(now)
     assert cheap is not None
     assert dear is not None
-    refuse_dearer(cheap, dear)
-    refuse_dearer(dear, dear)
+    check_price_limit(cheap, dear)
+    check_price_limit(dear, dear)
     with pytest.raises(PriceError) as caught:
-        refuse_dearer(dear, cheap)
+        check_price_limit(dear, cheap)
     assert caught.value.price_micro_usd == now[1]
     assert caught.value.expected_micro_usd == before[1]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog, Described, Function
+from mediakit.catalog import Catalog, Function, SchemaDeclaration
 from mediakit.rules import Problem, Rule
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.controls.messages import rule_text
@@ -88,7 +88,9 @@ def test_values_that_become_a_request_become_the_same_values_again(
 
 def bare(function: Function) -> Function:
     """Return the function without the rules between its fields."""
-    return replace(function, declaration=Described(function.declared, function.body))
+    return replace(
+        function, declaration=SchemaDeclaration(function.declared, function.body)
+    )
 
 
 def bites(rules: tuple[Rule, ...], values: Values) -> Iterator[Problem]:

@@ -11,11 +11,11 @@ from mediakit.money import divide_half_up
 from mediakit.rules import (
     Check,
     EndsBy,
-    Found,
     NoOverlap,
     Problem,
     Spans,
     UniqueIn,
+    ValueDescription,
     end_of,
 )
 from mediakit.schema import (
@@ -121,14 +121,14 @@ def _something_to_see(values: Any) -> Iterator[Problem]:
     tracks = values.get("tracks") or ()
     if tracks and all(track["type"] == "audio" for track in tracks):
         accepted = "a list with at least one whose type is video or image"
-        yield Problem("tracks", Found("only audio"), accepted)
+        yield Problem("tracks", ValueDescription("only audio"), accepted)
 
 
 def _few_keyframes(values: Any) -> Iterator[Problem]:
     count = sum(len(track["keyframes"]) for track in values.get("tracks") or ())
     if count > MAX_KEYFRAMES:
         accepted = f"a list of at most {MAX_KEYFRAMES} keyframes in all"
-        yield Problem("tracks", Found(f"{count} keyframes"), accepted)
+        yield Problem("tracks", ValueDescription(f"{count} keyframes"), accepted)
 
 
 class ComposeVideo(

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from mediakit.estimates import Line, Per, per_piece
+from mediakit.estimates import Line, PriceUnit, per_piece
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import NeededWhen, OnlyWhen, unless, when
 from mediakit.schema import (
@@ -116,5 +116,8 @@ class ImageUpscale(
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the one picture by model (spec 8)."""
         yield per_piece(
-            f"upscaled image, {self.model}", 1, IMAGE_MICRO_USD[self.model], Per.IMAGE
+            f"upscaled image, {self.model}",
+            1,
+            IMAGE_MICRO_USD[self.model],
+            PriceUnit.IMAGE,
         )

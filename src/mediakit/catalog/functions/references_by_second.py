@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mediakit.clock import MS_PER_S
-from mediakit.estimates import EstimateKind, Line, Per, per_piece, per_second
+from mediakit.estimates import EstimateKind, Line, PriceUnit, per_piece, per_second
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import Cites, MostTogether
 from mediakit.schema import (
@@ -175,7 +175,7 @@ class ReferenceToVideoR5(
         billed = len(self.image_urls or ()) - R5_FREE_IMAGES
         if billed > 0:
             label = f"reference images after the first {R5_FREE_IMAGES}"
-            yield per_piece(label, billed, R5_IMAGE_MICRO_USD, Per.IMAGE)
+            yield per_piece(label, billed, R5_IMAGE_MICRO_USD, PriceUnit.IMAGE)
 
     def _video_input(self, rate: int, facts: InputFacts) -> Line:
         label = f"video input, {self.resolution}"
@@ -226,4 +226,4 @@ class ReferenceToVideoR6(
         ms = self.duration * MS_PER_S
         yield per_second(f"video output, {self.resolution}", ms, ms, rate)
         images = len(self.reference_image_urls)
-        yield per_piece("reference images", images, R6_IMAGE_MICRO_USD, Per.IMAGE)
+        yield per_piece("reference images", images, R6_IMAGE_MICRO_USD, PriceUnit.IMAGE)

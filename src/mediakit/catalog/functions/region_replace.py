@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.estimates import Line, Per, per_piece
+from mediakit.estimates import Line, PriceUnit, per_piece
 from mediakit.rules import NeedsAny
 from mediakit.schema import (
     ImageUrl,
@@ -63,4 +63,4 @@ class RegionReplace(
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Price the request (spec 8)."""
-        yield per_piece("edited video", 1, REQUEST_MICRO_USD, Per.REQUEST)
+        yield per_piece("edited video", 1, REQUEST_MICRO_USD, PriceUnit.REQUEST)

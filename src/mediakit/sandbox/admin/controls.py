@@ -10,7 +10,12 @@ from starlette.responses import JSONResponse, Response
 
 from mediakit.clock import US_PER_S, to_us
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import RequestError, read_body, read_object, refused
+from mediakit.sandbox.exchange import (
+    RequestError,
+    invalid_field_error,
+    read_body,
+    read_object,
+)
 from mediakit.sandbox.service import SandboxService, service_of
 from mediakit.sandbox.store import deliveries, jobs
 from mediakit.sandbox.store.admission import left_micro_usd
@@ -143,7 +148,7 @@ def _target_us(service: SandboxService, target: datetime) -> int:
     now_us = service.clock.now_us()
     if not now_us <= to_us(target) <= now_us + MAX_SKIP_S * US_PER_S:
         accepted = f"from {iso(now_us)}, which is now, to {MAX_SKIP_S} seconds later"
-        raise refused("to", str(target), accepted)
+        raise invalid_field_error("to", str(target), accepted)
     return to_us(target)
 
 
@@ -185,7 +190,7 @@ def _removed(service: SandboxService, n: int) -> Response:
 # -- Reset ------------------------------------------------------------------------
 
 
-def _is_meant(confirm: bool) -> bool:  # noqa: FBT001 - pydantic calls it
+def _require_confirmation(confirm: bool) -> bool:  # noqa: FBT001 - pydantic calls it
     if not confirm:
         raise ValueError("true")
     return confirm
@@ -194,7 +199,7 @@ def _is_meant(confirm: bool) -> bool:  # noqa: FBT001 - pydantic calls it
 class Reset(RequestBody):
     """A reset that is meant."""
 
-    confirm: Annotated[bool, AfterValidator(_is_meant)]
+    confirm: Annotated[bool, AfterValidator(_require_confirmation)]
 
 
 async def reset(request: Request) -> Response:

@@ -9,7 +9,12 @@ from starlette.responses import JSONResponse, Response
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, parse_usd
-from mediakit.sandbox.exchange import NO_STORE, RequestError, read_body, refused
+from mediakit.sandbox.exchange import (
+    NO_STORE,
+    RequestError,
+    invalid_field_error,
+    read_body,
+)
 from mediakit.sandbox.service import SandboxService, caller_of, service_of
 from mediakit.sandbox.store import orgs
 from mediakit.sandbox.store.orgs import MAX_MICRO_USD, Role
@@ -160,7 +165,9 @@ async def make_key(request: Request) -> Response:
     service, org = _asked_for(request)
     members = [member["id"] for member in org["members"]]
     if body.member is not None and body.member not in members:
-        raise refused("member", body.member, "the id of a member of the organization")
+        raise invalid_field_error(
+            "member", body.member, "the id of a member of the organization"
+        )
     columns = {"org": org["id"], **_columns(body.model_dump())}
     key_id, secret = orgs.add_key(service.db, service.clock.now_us(), **columns)
     fields = {**_key(service, key_id), "key": secret}

@@ -19,7 +19,7 @@ from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.clock import MS_PER_S, US_PER_S, to_instant
-from mediakit.estimates import Per
+from mediakit.estimates import PriceUnit
 from mediakit.safe_text import shown
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import RequestError, read_body
@@ -199,9 +199,9 @@ def _output_ms(
     if function.media_type == "image":
         return None
     for line in function.estimate(body, facts).lines:
-        if line.per is Per.MILLISECOND:
+        if line.per is PriceUnit.MILLISECOND:
             return line.quantity_low
-        if line.per is Per.TOKEN:
+        if line.per is PriceUnit.TOKEN:
             tokens_per_s = function.nominal_tokens(body, MS_PER_S) or 1
             return line.quantity_low * MS_PER_S // tokens_per_s
     return DEFAULT_S * MS_PER_S

@@ -12,7 +12,12 @@ from starlette.responses import Response
 
 from mediakit.clock import to_instant
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import WireResponse, read_query, refused, validated
+from mediakit.sandbox.exchange import (
+    WireResponse,
+    invalid_field_error,
+    read_query,
+    validated,
+)
 from mediakit.sandbox.service import caller_of, service_of
 from mediakit.sandbox.store import money
 from mediakit.sandbox.store.admission import left_micro_usd
@@ -61,7 +66,9 @@ async def read_daily_spend(request: Request) -> Response:
     query = read_query(request, DailyQuery)
     first, last = query.start_date, query.end_date
     if last < first:
-        raise refused("end_date", str(last), f"a day from start_date, {first}, on")
+        raise invalid_field_error(
+            "end_date", str(last), f"a day from start_date, {first}, on"
+        )
     rows = money.daily(
         service.db, caller.org, first, last, api_key=query.api_key_id, model=query.model
     )

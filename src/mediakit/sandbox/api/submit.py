@@ -12,10 +12,10 @@ from mediakit.clock import US_PER_S
 from mediakit.sandbox.api.jobs import job_response
 from mediakit.sandbox.api.webhooks import check_callback
 from mediakit.sandbox.events import announce
-from mediakit.sandbox.exchange import RequestError, read_object, refused
+from mediakit.sandbox.exchange import RequestError, invalid_field_error, read_object
 from mediakit.sandbox.faults import Outage
 from mediakit.sandbox.files import new_name
-from mediakit.sandbox.jobs.job_runner import asked_failure
+from mediakit.sandbox.jobs.job_runner import requested_failure
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.service import (
     UNKNOWN_KEY,
@@ -26,12 +26,12 @@ from mediakit.sandbox.service import (
 )
 from mediakit.sandbox.store import admission
 from mediakit.sandbox.store.admission import (
+    IdempotencyRecord,
     KeyGoneError,
     KeyReusedError,
     NewJob,
     NoBillingPlanError,
     Refusal,
-    Repeatable,
 )
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import ApiCaller
@@ -49,12 +49,12 @@ async def submit(request: Request) -> Response:
     body = await read_object(request)
     webhook_url = body.pop(WEBHOOK_FIELD, None)
     if not isinstance(webhook_url, str | None):
-        raise refused(WEBHOOK_FIELD, webhook_url, "a URL")
+        raise invalid_field_error(WEBHOOK_FIELD, webhook_url, "a URL")
     if problems := function.check(body, strict_names=False):
         words = " ".join(f"{p.field}: {p.detail}." for p in problems[:10])
         raise RequestError(422, words)
     canonical = function.canonical_body(body)
-    repeat = _repeatable(request, function, canonical, webhook_url)
+    repeat = _idempotency_record(request, function, canonical, webhook_url)
     # A repeated submission returns its job before the callback is checked: the host
     # may have vanished since, and the job exists anyway.
     try:
@@ -86,9 +86,9 @@ def _function(service: SandboxService, request: Request) -> Function:
     raise RequestError(404, f"There is no model function at /v1/media/{path[:200]}.")
 
 
-def _repeatable(
+def _idempotency_record(
     request: Request, function: Function, body: dict[str, Any], webhook_url: str | None
-) -> Repeatable | None:
+) -> IdempotencyRecord | None:
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
@@ -99,7 +99,7 @@ def _repeatable(
             f"{MAX_KEY_LENGTH}.",
         )
     request_json = canonical_json([function.path, body, webhook_url])
-    return Repeatable(key, hashlib.sha256(request_json).digest())
+    return IdempotencyRecord(key, hashlib.sha256(request_json).digest())
 
 
 def _new_job(
@@ -113,7 +113,7 @@ def _new_job(
     now_us = service.clock.now_us()
     settings = service.settings
     # A requested failure whose code rejects the submission (spec 4.3).
-    failure = asked_failure(body)
+    failure = requested_failure(body)
     return NewJob(
         id=f"media_{uuid.uuid4()}",
         org=caller.org,
@@ -134,7 +134,7 @@ def _new_job(
 
 
 def _admit(
-    service: SandboxService, new: NewJob, repeat: Repeatable | None
+    service: SandboxService, new: NewJob, repeat: IdempotencyRecord | None
 ) -> tuple[JobRow, Refusal | None]:
     def is_out() -> bool:
         return service.faults.take_for_function(Outage, new.function) is not None

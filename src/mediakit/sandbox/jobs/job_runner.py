@@ -35,7 +35,7 @@ _ASKED = re.compile(r"sandbox:fail=([a-z_]+)")
 FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was charged."
 
 
-def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
+def requested_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
     """Find the failure that a body asks for, anywhere in its texts.
 
     `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
@@ -137,7 +137,7 @@ class JobRunner:
         if self._fails_by_fault(job):
             return None  # it ended in the transaction that counted the fault down
         function, body = self._request(job)
-        failure = asked_failure(body)
+        failure = requested_failure(body)
         if failure is not None:
             raise RenderError(*failure)
         started_s = self._system.monotonic_s()

@@ -144,7 +144,7 @@ def drawn_size(size: Size) -> Size:
     return size.scaled(math.sqrt(_LARGE_DRAWN_PIXELS / size.pixels))
 
 
-def drawn(
+def render_frames(
     layers: Sequence[Layer], size: Size, frames: int, fps: Fraction = Fraction(FPS)
 ) -> Frames:
     """Draw each frame of a film; `runs` explains the arguments."""

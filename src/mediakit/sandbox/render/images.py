@@ -14,7 +14,7 @@ from mediakit.sandbox.render.files import (
     picture_size,
     read_picture,
 )
-from mediakit.sandbox.render.film import drawn
+from mediakit.sandbox.render.film import render_frames
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest, Size
 from mediakit.sandbox.render.scenery import SceneColours, look_of, scene
 from mediakit.sandbox.render.words import MARK, words_over, write_over
@@ -97,7 +97,7 @@ def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
     words = words_over(request, even, caption=body.prompt, corner=corner)
     look = look_of(body.prompt, request.seed)
     land = scene(look, even, range(1), sketch=request.sketch)
-    frame = next(drawn([land, *words], even, 1))
+    frame = next(render_frames([land, *words], even, 1))
     rgb = frame.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
     return Image.fromarray(rgb.to_ndarray()).crop((0, 0, *size))
 

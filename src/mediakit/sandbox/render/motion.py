@@ -14,8 +14,8 @@ from mediakit.sandbox.render.film import (
     Filters,
     Frames,
     Layer,
-    drawn,
     plane_view,
+    render_frames,
     still,
 )
 from mediakit.sandbox.render.protocol import Size
@@ -40,7 +40,7 @@ def filling(source: InputFile, size: Size) -> av.VideoFrame:
     picture = on_white(read_picture(source, enough=size))
     # libavfilter needs less memory than Pillow for it.
     filters = _covering(Size(*picture.size), size)
-    return next(drawn([Layer(still(picture), filters, fills=True)], size, 1))
+    return next(render_frames([Layer(still(picture), filters, fills=True)], size, 1))
 
 
 def _covering(source: Size, size: Size, *, decoded: Size | None = None) -> Filters:

@@ -33,9 +33,9 @@ from mediakit.sandbox.render.film import (
     Floats,
     Frames,
     Layer,
-    drawn,
     drawn_size,
     frame_of,
+    render_frames,
 )
 from mediakit.sandbox.render.motion import filling, fitting, zooming
 from mediakit.sandbox.render.protocol import (
@@ -185,7 +185,9 @@ def _layers(
         return [_playing(clips[0], size, range(frames), [tint]), *words(corner=mark)]
     if task == "extend":
         first = [Layer(lambda: iter([last_frame(clips[0])]), fitting(clips[0], size))]
-        start = Layer(lambda: zooming(next(drawn(first, size, 1)), frames), fills=True)
+        start = Layer(
+            lambda: zooming(next(render_frames(first, size, 1)), frames), fills=True
+        )
         return [start, *words(corner=mark)]
     layers: list[Layer] = []
     if not (pictures or clips):

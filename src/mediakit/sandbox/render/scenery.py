@@ -18,9 +18,9 @@ from mediakit.sandbox.render.film import (
     Floats,
     Frames,
     Layer,
-    drawn,
     frame_of,
     plane_view,
+    render_frames,
     still,
     striped,
 )
@@ -166,10 +166,10 @@ def landscape(look: Look, size: Size, frames: int) -> Callable[[], Frames]:
         if terrain.waterline is None:
             layers += ridges
         else:
-            back = drawn([*layers, *ridges[:-1]], size, frames)
+            back = render_frames([*layers, *ridges[:-1]], size, frames)
             water = _Water(look.palette, size, terrain.waterline)
             layers = [Layer(lambda: water.mirrored(back), fills=True), ridges[-1]]
-        return drawn([*layers, _figure(look, size)], size, frames)
+        return render_frames([*layers, _figure(look, size)], size, frames)
 
     return painted
 

@@ -26,7 +26,7 @@ from mediakit.sandbox.files import Files
 from mediakit.sandbox.jobs.inputs import JobInputs
 from mediakit.sandbox.jobs.job_runner import JobRunner
 from mediakit.sandbox.jobs.renderer import POOL, Renderer
-from mediakit.sandbox.retention import CHECK_INTERVAL_S, remove_old
+from mediakit.sandbox.retention import CHECK_INTERVAL_S, evict_oldest_files
 from mediakit.sandbox.server.app import Connection, make_app
 from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.settings import Sandbox
@@ -174,7 +174,7 @@ def _works(
             "settled_n",
         ),
         Work(sender.start_due, sender.next_due_us, "attempts_n", sender.tasks),
-        regular_work(clock, CHECK_INTERVAL_S, partial(remove_old, service)),
+        regular_work(clock, CHECK_INTERVAL_S, partial(evict_oldest_files, service)),
         regular_work(clock, CLOCK_LEASE_S / 2, partial(save_clock, db, clock)),
     ]
 

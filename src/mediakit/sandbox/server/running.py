@@ -58,7 +58,7 @@ class RunningSandbox:
             threading.Thread(target=self._take_over, name=name, daemon=True).start()
 
     def __repr__(self) -> str:
-        where = "here" if self.owned else "in another process"
+        where = "here" if self.is_served_here else "in another process"
         return f"<sandbox at {self.base_url}, served {where}>"
 
     @property
@@ -68,7 +68,7 @@ class RunningSandbox:
         return host.base_url if host is not None else self._data_dir.base_url() or ""
 
     @property
-    def owned(self) -> bool:
+    def is_served_here(self) -> bool:
         """Return whether this process serves it."""
         return self._host is not None and self._pid == os.getpid()
 

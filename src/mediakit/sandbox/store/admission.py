@@ -57,7 +57,7 @@ class NewJob:
 
 
 @dataclass(frozen=True)
-class Repeatable:
+class IdempotencyRecord:
     """The idempotency key of a submission, and a hash of its request."""
 
     key: str
@@ -76,7 +76,9 @@ class KeyGoneError(LookupError):
     """The API key was removed between reading it and using it."""
 
 
-def find_repeated(db: SandboxDatabase, org: str, repeat: Repeatable) -> JobRow | None:
+def find_repeated(
+    db: SandboxDatabase, org: str, repeat: IdempotencyRecord
+) -> JobRow | None:
     """Find the job of an idempotency key; None when the key is new."""
     row = db.one(
         "SELECT request_sha256, job FROM idempotency WHERE org = ? AND key = ?",
@@ -93,7 +95,7 @@ def find_repeated(db: SandboxDatabase, org: str, repeat: Repeatable) -> JobRow |
 def submit(
     db: SandboxDatabase,
     new: NewJob,
-    repeat: Repeatable | None,
+    repeat: IdempotencyRecord | None,
     is_out: Callable[[], bool] = lambda: False,
 ) -> tuple[JobRow, Refusal | None]:
     """Admit or reject a job, unless its idempotency key already has one (spec 4.3).

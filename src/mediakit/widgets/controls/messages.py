@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from mediakit.catalog import Catalog
-from mediakit.rules import Found, Problem, all_of
+from mediakit.rules import Problem, ValueDescription, all_of
 from mediakit.schema import FieldSpec
 
 LONG_TEXT = 100
@@ -79,7 +79,7 @@ def sentence_case(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def within(label: str) -> str:
+def mid_sentence(label: str) -> str:
     """Return a label as it stands inside a sentence or a longer name: "track"."""
     first, *rest = label.split(" ")
     is_name = not first[1:].islower() and len(first) > 1
@@ -140,7 +140,7 @@ def _place_words(steps: Iterable[tuple[str, str]], *words: str) -> str:
 def option_text(spec: FieldSpec) -> str:
     """Return what one of several shapes is: "preset", "width and height"."""
     if spec.kind == "object" and 0 < len(spec.fields) <= FEW_FIELDS:
-        return all_of(within(label_of(each)) for each in spec.fields.values())
+        return all_of(mid_sentence(label_of(each)) for each in spec.fields.values())
     medium = spec.media_kind
     return medium or OPTION_WORDS.get(spec.kind, spec.kind)
 
@@ -154,7 +154,7 @@ def rule_text(text: str) -> str:
 
 def _inner(name: str) -> str:
     """Return a field's name inside a sentence: "reference task"."""
-    return within(_titles().get(name) or ACRONYMS.get(name) or _plain(name))
+    return mid_sentence(_titles().get(name) or ACRONYMS.get(name) or _plain(name))
 
 
 @cache
@@ -207,13 +207,13 @@ def problem_text(problem: Problem) -> str:
     words = words.replace("(text)", "").strip()
     # For people, null is nothing.
     words = words.replace(", or null", ", or nothing")
-    aside = "" if problem.said else _hidden(got)
+    aside = "" if problem.message else _hidden(got)
     return f"{words} ({aside})" if aside else words
 
 
 def _hidden(got: object) -> str:
     """Return the value, as far as a form does not show it."""
-    if isinstance(got, Found):
+    if isinstance(got, ValueDescription):
         return f"got {got}"
     if isinstance(got, list | tuple):
         return f"got {len(got)}"
@@ -228,7 +228,10 @@ def missing_text(
     """Return what to do about a missing field, of which any of others will do, too."""
     whole = problem.field == spec.name
     if whole and (not problem.required or others):
-        ways = (how_to_give(spec), *(within(how_to_give(each)) for each in others))
+        ways = (
+            how_to_give(spec),
+            *(mid_sentence(how_to_give(each)) for each in others),
+        )
         return f"{', or '.join(ways)}."
     verb = "are" if whole and spec.kind == "list" else "is"
     when = rule_text(problem.required or "")
@@ -242,7 +245,7 @@ def how_to_give(spec: FieldSpec) -> str:
     if spec.mask_of is not None:
         return "Paint a mask"
     medium = spec.media_kind or (spec.item and spec.item.media_kind)
-    label = within(label_of(spec))
+    label = mid_sentence(label_of(spec))
     if spec.kind == "list":
         name = label
     elif " " in label or label.endswith("s"):

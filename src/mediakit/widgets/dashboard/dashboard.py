@@ -29,10 +29,10 @@ from mediakit.widgets.dashboard.month import (
     NO_LABELS,
     By,
     MonthReading,
-    offered,
     read_checks,
     read_month,
     readable_month,
+    selectable_months,
 )
 from mediakit.widgets.dashboard.page import (
     LIVE_CSS,
@@ -383,7 +383,7 @@ class Dashboard:
     def _show_controls(self) -> None:
         title = Markup('<h3 class="mk-heading">{}</h3>').format(self.title)
         self._head.value = style_tag(LIVE_CSS) + title + self._handle.live_style
-        months = offered(self._today(), self.month)
+        months = selectable_months(self._today(), self.month)
         _choose(self.month_box, [(month_name(m), m) for m in months], self.month)
         self.by_box.value = self.by.value
         reading, values = self.reading, tuple[str, ...]()

@@ -55,7 +55,7 @@ def month_before(month: str) -> str:
     return month_of(first_day(month) - timedelta(days=1))
 
 
-def offered(today: date, chosen: str) -> tuple[str, ...]:
+def selectable_months(today: date, chosen: str) -> tuple[str, ...]:
     months = [month_of(today)]
     while len(months) < MOST_OFFERED or months[-1] > chosen:
         months.append(month_before(months[-1]))

@@ -119,7 +119,7 @@ class Form:
         origin = origin_of(client.components.store, self._key) if lasting else None
         self._draft_store = DraftStore(client, origin)
         self._origin = origin or submits_for
-        self._given = plain_fields(function, full_names(function, values or {}))
+        self._code_values = plain_fields(function, full_names(function, values or {}))
         self._closed = False
         self._is_saving_soon = self._shows_code = False
         self._focuses = 0
@@ -246,16 +246,16 @@ class Form:
                 views = before._jobs.give_away()
                 self._sweep.choice = before._sweep.choice
             before.close()
-        values = self._given
+        values = self._code_values
         if draft is not None:
             located = self._live.results.located(draft.values)
-            values = replace(draft, values=located).begun_with(self._given)
+            values = replace(draft, values=located).begun_with(self._code_values)
         for name, value in values.items():
             self._live.now, problem = assigned(self.state, name, value)
             sentences += [f"{problem.sentence}. {LEFT}"] if problem else []
         if draft is not None:
             self._sweep.last = draft.sweep
-            touched = draft.touched | set(self._given)
+            touched = draft.touched | set(self._code_values)
             self._live.now = replace(self.state, touched=touched)
         self._live.now = adapted(self.state)
         self._live.named()
@@ -329,7 +329,7 @@ class Form:
 
     @property
     def _draft(self) -> Draft:
-        given = {name: digest_of(value) for name, value in self._given.items()}
+        given = {name: digest_of(value) for name, value in self._code_values.items()}
         return Draft(
             values=self._live.results.named(self.state.values),
             given=given,

@@ -12,10 +12,10 @@ from mediakit.widgets.controls.messages import (
     OPTION_TITLES,
     hint_of,
     label_of,
+    mid_sentence,
     one_of,
     option_text,
     titled,
-    within,
 )
 from mediakit.widgets.controls.number import reach_of
 from mediakit.widgets.controls.wire import (
@@ -238,7 +238,7 @@ def _rows(spec: FieldSpec, path: str, prompts: str) -> Payload:
         "item": field_payload(item, f"{path}/", prompts),
         "most": spec.max_length,
         "fewest": fewest_of(spec),
-        "one": within(one_of(label_of(spec))),
+        "one": mid_sentence(one_of(label_of(spec))),
     }
 
 

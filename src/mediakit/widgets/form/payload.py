@@ -14,11 +14,11 @@ from mediakit.widgets.controls.messages import (
     STEPS,
     inner_place,
     label_of,
+    mid_sentence,
     placed_text,
     rule_text,
     sentence_case,
     titled,
-    within,
 )
 from mediakit.widgets.controls.wire import Wire, shown
 from mediakit.widgets.form.funds import Affordability, Funds
@@ -92,8 +92,8 @@ def _places(problem: Problem, spec: FieldSpec) -> Iterator[tuple[str, str, str]]
     places = [problem.field[:end] for end in reversed(steps)]
     for place in dict.fromkeys((*places, spec.name)):
         name = inner_place(problem, place)
-        if place == problem.field == spec.name and _is_clause(problem.said):
-            name = f"the {within(label_of(spec))}"
+        if place == problem.field == spec.name and _is_clause(problem.message):
+            name = f"the {mid_sentence(label_of(spec))}"
         text = with_own_names_in(placed_text(problem, name))
         yield place, name, text
 

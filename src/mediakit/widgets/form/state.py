@@ -23,10 +23,10 @@ from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     how_to_give,
     label_of,
+    mid_sentence,
     missing_text,
     place_text,
     placed_text,
-    within,
 )
 from mediakit.widgets.form.draft import digest_of
 from mediakit.widgets.form.form_media import FormMedia
@@ -294,9 +294,9 @@ class FormState:
         if problem.got is not None:
             if spec.name not in self.touched:  # nothing beside it says what is wrong
                 return self._problem_reason(problem)
-            return f"Correct the {within(label_of(spec))} to see the price."
+            return f"Correct the {mid_sentence(label_of(spec))} to see the price."
         if problem.field != spec.name:
-            return f"Complete the {within(label_of(spec))} to see the price."
+            return f"Complete the {mid_sentence(label_of(spec))} to see the price."
         return f"{how_to_give(spec)} to see the price."
 
     @cached_property
@@ -382,7 +382,7 @@ class FormState:
             return ""  # the place of the price says what to do
         is_inner_gap = first.is_missing and first.field != root.name
         if self.problems_of(root.name) and not is_inner_gap:
-            correct = f"Correct the {within(label_of(root))}"
+            correct = f"Correct the {mid_sentence(label_of(root))}"
             do = how_to_give(root) if first.is_missing else correct
             return f"{do} to continue."
         return self.submit_reason or ""

@@ -18,7 +18,7 @@ from mediakit.widgets.controls.json_values import (
     read_json,
     unreadable,
 )
-from mediakit.widgets.controls.messages import label_of, sentence_case, within
+from mediakit.widgets.controls.messages import label_of, mid_sentence, sentence_case
 from mediakit.widgets.form.python_code import is_argument, is_default
 from mediakit.widgets.form.state import FormState
 
@@ -207,7 +207,7 @@ def _values(spec: FieldSpec, entry: AxisInput) -> list[Any]:
     if way == "choices":
         chosen = [choice for choice in spec.choices if choice in entry]
         if not chosen:
-            raise ValueError(f"Select at least one {within(label_of(spec))}.")
+            raise ValueError(f"Select at least one {mid_sentence(label_of(spec))}.")
         return chosen
     if way == "numbers":
         return numbers_in(str(entry), whole=spec.kind == "integer", step=spec.step)

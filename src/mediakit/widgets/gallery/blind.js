@@ -9,7 +9,7 @@ class Blind extends Sheet {
     this.trouble = makeRole("mk-error", "alert");
     this.figures = make("div", "mk-wall-figures");
     this.figures.dataset.count = 2;
-    this.said = makeRole("mk-quiet mk-small-print", "status");
+    this.status = makeRole("mk-quiet mk-small-print", "status");
     const answer = (text, side) => makeButton(text, "", () => this.answer(side));
     this.answers = makeBox(
       "mk-row mk-wall-answers",
@@ -19,7 +19,7 @@ class Blind extends Sheet {
     );
     this.finish = makeButton("Finish", "Finish (Escape)", () => this.rank());
     this.tools.replaceChildren(this.finish);
-    this.body.append(this.figures, this.answers, this.trouble, this.said);
+    this.body.append(this.figures, this.answers, this.trouble, this.status);
     // The first Escape ends the questions, the next one closes the ranking.
     this.dialog.addEventListener("cancel", (event) => {
       if (this.isOver || !this.count) return;
@@ -35,8 +35,8 @@ class Blind extends Sheet {
   }
 
   clear() {
-    this.together?.close();
-    this.together = null;
+    this.group?.close();
+    this.group = null;
   }
 
   // Asks for the next pair; what was answered counts once the kernel has stored it.
@@ -68,18 +68,18 @@ class Blind extends Sheet {
     });
     this.figures.replaceChildren(...figures);
     const saved = this.count ? `${many(this.count, "answer")} saved. ` : "";
-    write(this.said, `${saved}${many(left, "pair")} left; the most informative come first.`);
+    write(this.status, `${saved}${many(left, "pair")} left; the most informative come first.`);
     // Not on an answer: Space would give it.
     this.dialog.focus({ preventScroll: true });
     if (players.length) this.play(players);
   }
 
   async play(players) {
-    this.together?.pause();
-    const together = new Together(players, () => {});
-    this.together = together;
-    await together.load();
-    if (this.together === together) await together.play();
+    this.group?.pause();
+    const group = new PlayerGroup(players, () => {});
+    this.group = group;
+    await group.load();
+    if (this.group === group) await group.play();
   }
 
   answer(side) {
@@ -103,8 +103,8 @@ class Blind extends Sheet {
     write(this.title, "Ranking");
     this.dialog.setAttribute("aria-label", this.title.textContent);
     const list = make("ol", "mk-wall-ranking");
-    this.body.replaceChildren(list, this.trouble, this.said);
-    write(this.said, "");
+    this.body.replaceChildren(list, this.trouble, this.status);
+    write(this.status, "");
     this.finish.replaceWith(makeButton("Close", "Close (Escape)", () => this.dialog.close()));
     this.tools.firstChild.focus();
     const { error, ranking, count, used } = await this.wall.request({ do: "rank", sitting: this.id });
@@ -131,7 +131,7 @@ class Blind extends Sheet {
       words.push(
         "Results on two sides of a line were never compared, even indirectly: they have no common ranking.",
       );
-    write(this.said, words.join(" "));
+    write(this.status, words.join(" "));
   }
 
   makeRank({ cell, poster, strength, low, high }, part) {

@@ -89,7 +89,7 @@ class Head {
     write(this.progressText, data.progress);
     write(this.sentence, data.sentence);
     this.sentence.title = data.sentence;
-    this.saidProgress ??= data.progress;
+    this.announcedProgress ??= data.progress;
     this.drawTools();
   }
 
@@ -115,14 +115,14 @@ class Head {
   sayProgress() {
     clearTimeout(this.sayTimer);
     const { running, total, progress } = this.wall.data;
-    if (!total || progress === this.saidProgress) return;
-    const waitMs = running ? SAY_EVERY_MS - (performance.now() - (this.saidMs ?? 0)) : 0;
+    if (!total || progress === this.announcedProgress) return;
+    const waitMs = running ? SAY_EVERY_MS - (performance.now() - (this.announcedMs ?? 0)) : 0;
     if (waitMs > 0) {
       this.sayTimer = setTimeout(() => this.sayProgress(), waitMs);
       return;
     }
-    this.saidMs = performance.now();
-    this.saidProgress = progress;
+    this.announcedMs = performance.now();
+    this.announcedProgress = progress;
     this.wall.say(progress);
   }
 }

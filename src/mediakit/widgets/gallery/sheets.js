@@ -75,11 +75,11 @@ class Compare extends Sheet {
       this.transport = new Transport(players);
       this.body.append(this.transport.root);
     }
-    this.said = make("p", "mk-quiet mk-small-print");
+    this.hint = make("p", "mk-quiet mk-small-print");
     const isPair = cells.length === 2 && cells[0].medium === cells[1].medium;
     if (isPair && first.medium !== "audio") this.addWipe();
-    write(this.said, this.keysText());
-    this.body.append(this.said);
+    write(this.hint, this.keysText());
+    this.body.append(this.hint);
     this.cleared = () => this.transport?.close();
   }
 
@@ -151,7 +151,7 @@ class Compare extends Sheet {
     this.figures.classList.toggle("mk-wall-wipe", on);
     write(this.mode, on ? "Side by side" : "Wipe");
     this.mode.setAttribute("aria-pressed", String(on));
-    write(this.said, this.keysText());
+    write(this.hint, this.keysText());
   }
 
   wipeAt(event) {
@@ -177,7 +177,7 @@ class Compare extends Sheet {
     const inControl = event.target.matches("input, button, a, audio");
     const figure = event.target.closest?.(".mk-wall-figure");
     const cell = figure && this.cellOf(figure);
-    if (event.key === " " && this.transport && !inControl) this.transport.together.toggle();
+    if (event.key === " " && this.transport && !inControl) this.transport.group.toggle();
     else if (event.key.startsWith("Arrow") && !inControl) this.move(event.key);
     else if (event.key.toLowerCase() === "w" && this.wipe) this.toggleWipe();
     else if (!cell || inControl || this.isWiping || !this.wall.judgeKey(cell, event.key)) return;

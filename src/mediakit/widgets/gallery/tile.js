@@ -20,9 +20,9 @@ class Tile {
     this.strip = makeBox("mk-small-print mk-wall-strip", this.stars, this.price);
     this.caption = make("div", "mk-small-print mk-wall-caption");
     // Its height stays: a tag must not move what is below.
-    this.said = make("div", "mk-wall-said-of");
-    this.said.hidden = !wall.can.judge;
-    this.root.append(this.box, this.strip, this.caption, this.said);
+    this.judgement = make("div", "mk-wall-said-of");
+    this.judgement.hidden = !wall.can.judge;
+    this.root.append(this.box, this.strip, this.caption, this.judgement);
     if (wall.can.judge) this.addStars();
     this.show(cell);
   }
@@ -158,8 +158,8 @@ class Tile {
     const tags = (cell.tags ?? []).map((tag) => make("span", "mk-tag mk-cut", tag));
     const note = cell.note ? [make("span", "mk-wall-note mk-cut", cell.note)] : [];
     const scores = cell.scores ? [make("span", "mk-quiet mk-cut", cell.scores)] : [];
-    this.said.replaceChildren(...tags, ...note, ...scores);
-    this.said.title = [...this.said.children].map((each) => each.textContent).join(" ");
+    this.judgement.replaceChildren(...tags, ...note, ...scores);
+    this.judgement.title = [...this.judgement.children].map((each) => each.textContent).join(" ");
   }
 
   drawCaption() {

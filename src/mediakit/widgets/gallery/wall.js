@@ -20,12 +20,12 @@ class Wall {
     this.can = model.get("can");
     this.build();
     el.append(this.root);
-    this.heard = {
-      "change:page": () => this.pageCame(),
+    this.handlers = {
+      "change:page": () => this.onPageChange(),
       "change:posters": () => this.draw(),
       "msg:custom": ({ answer, error }) => answer === undefined && this.complain(error),
     };
-    for (const [name, act] of Object.entries(this.heard)) model.on(name, act);
+    for (const [name, act] of Object.entries(this.handlers)) model.on(name, act);
     this.sizes = new ResizeObserver(() => {
       this.fit();
       this.begin();
@@ -40,7 +40,7 @@ class Wall {
   close() {
     this.sheet?.dialog.close();
     this.head.close();
-    for (const [name, act] of Object.entries(this.heard)) this.model.off(name, act);
+    for (const [name, act] of Object.entries(this.handlers)) this.model.off(name, act);
     this.sizes.disconnect();
     this.views.disconnect();
     clearInterval(this.ticker);
@@ -74,7 +74,7 @@ class Wall {
     return this.model.get("posters")[cell.index] ?? cell.poster ?? "";
   }
 
-  pageCame() {
+  onPageChange() {
     this.drawAgain();
     this.head.sayProgress();
   }

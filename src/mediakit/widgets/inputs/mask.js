@@ -123,19 +123,19 @@ class Painter {
     this.earlierMask = base && asAlpha(base, this.width, this.height);
     this.mask = canvasOf(width, height);
     this.frame = frame;
-    this.redo();
+    this.redraw();
   }
 
   // What is painted.
 
   add(stroke) {
     this.strokes.push(stroke);
-    this.redo();
+    this.redraw();
   }
 
   undoLast() {
     this.strokes.pop();
-    this.redo();
+    this.redraw();
   }
 
   // Draws the mask, at whatever size a canvas has.
@@ -148,7 +148,7 @@ class Painter {
     return context;
   }
 
-  redo() {
+  redraw() {
     if (!this.frame) return;
     const context = this.paint(this.mask);
     const isLast = !this.strokes.length && document.activeElement === this.undo;

@@ -36,14 +36,14 @@ const JOB_QUESTIONS = {
 const USED_AS = { image: "picture", video: "clip", audio: "sound" };
 // Listens once for each model, and keeps what the kernel sends until it is drawn.
 function hearJobs(model) {
-  const hear = ({ jobs }) => {
+  const onMessage = ({ jobs }) => {
     if (!jobs) return;
-    const held = model.get("jobs");
-    const known = new Map([...held, ...jobs.changed].map((job) => [job.id, job]));
-    held.splice(0, Infinity, ...jobs.order.map((id) => known.get(id)).filter(Boolean));
+    const current = model.get("jobs");
+    const byId = new Map([...current, ...jobs.changed].map((job) => [job.id, job]));
+    current.splice(0, Infinity, ...jobs.order.map((id) => byId.get(id)).filter(Boolean));
   };
-  model.on("msg:custom", hear);
-  return () => model.off("msg:custom", hear);
+  model.on("msg:custom", onMessage);
+  return () => model.off("msg:custom", onMessage);
 }
 
 // Draws a model's jobs at the end of an element; returns what ends that.
@@ -53,20 +53,20 @@ function drawJobs(model, element) {
   const drawing = isLines ? new JobLines(model) : new JobCards(model);
   const hides = make("style", "", model.get("hides"));
   const names = "change:older_count change:jobs_set change:job_forms change:job_uses";
-  const hear = ({ jobs }) => jobs && drawing.draw(true);
+  const onMessage = ({ jobs }) => jobs && drawing.draw(true);
   const draw = () => drawing.draw();
   const hide = () => write(hides, model.get("hides"));
   keepKeys(drawing.root);
   const endMark = markGone(model, drawing.root);
   element.append(hides, drawing.root);
-  model.on("msg:custom", hear);
+  model.on("msg:custom", onMessage);
   model.on(names, draw);
   model.on("change:hides", hide);
   drawing.draw();
   const timer = setInterval(() => drawing.tick(), 1000);
   return () => {
     clearInterval(timer);
-    model.off("msg:custom", hear);
+    model.off("msg:custom", onMessage);
     endMark();
     for (const name of names.split(" ")) model.off(name, draw);
     model.off("change:hides", hide);

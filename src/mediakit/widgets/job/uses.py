@@ -59,7 +59,7 @@ class Use:
         return None if axis is None else _placed(axis, self.medium, made, held)
 
 
-class Opened(Protocol):
+class ResultForm(Protocol):
     """A form that was opened for a result; see `Form`."""
 
     @property
@@ -68,7 +68,7 @@ class Opened(Protocol):
     def close(self) -> None: ...
 
 
-Open = Callable[[Use], Opened]
+Open = Callable[[Use], ResultForm]
 """Makes the form of a use, empty and not yet on the page."""
 Elsewhere = Callable[[Use, JobOutput], object]
 """Opens the form of a use in a place of its own."""

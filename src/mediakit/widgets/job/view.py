@@ -43,7 +43,7 @@ from mediakit.widgets.job.preview import (
     poster_kept,
 )
 from mediakit.widgets.job.text import erased, has_output
-from mediakit.widgets.job.uses import FINALIZE, Opened, uses_of_job
+from mediakit.widgets.job.uses import FINALIZE, ResultForm, uses_of_job
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 
@@ -92,7 +92,7 @@ class JobView:
         self._seen = threading.Event()
         self._card_listeners: list[Callable[[], None]] = []
         self._listeners: list[Callable[[], None]] = []
-        self._forms: dict[str, Opened] = {}
+        self._forms: dict[str, ResultForm] = {}
         self._paid_at_s = float("-inf")
         self._guard = guarded(self._complain)
         io = client.io if client is not None else io_thread()

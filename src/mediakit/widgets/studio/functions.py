@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
-from mediakit.estimates import Line, Per
+from mediakit.estimates import Line, PriceUnit
 from mediakit.history.search import folded
 from mediakit.media_limits import MediaName
 from mediakit.schema import InputFacts, Purpose
@@ -69,7 +69,7 @@ def price_text(function: Function) -> str:
     alike = [line for line in lines if line.per is lines[0].per]
     if not alike:
         return NO_RATE
-    if alike[0].per is Per.TOKEN:
+    if alike[0].per is PriceUnit.TOKEN:
         return BY_TOKENS
     lowest = min(alike, key=lambda line: line.rate_micro_usd_per_million)
     rates = {line.rate_micro_usd_per_million for line in lines}

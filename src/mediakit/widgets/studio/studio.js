@@ -41,12 +41,12 @@ class Studio {
     this.last = null;
     this.build();
     this.show();
-    this.hears = {
+    this.handlers = {
       "change:state": () => this.show(),
       "change:functions": () => this.showFunctions(),
-      "msg:custom": (message) => this.hear(message),
+      "msg:custom": (message) => this.onMessage(message),
     };
-    for (const [name, act] of Object.entries(this.hears)) model.on(name, act);
+    for (const [name, act] of Object.entries(this.handlers)) model.on(name, act);
     this.attach();
   }
 
@@ -69,13 +69,13 @@ class Studio {
     const words = "Read the balance, charges and history again";
     const refresh = button("Refresh", () => this.tell("refresh"), "mk-small", words);
     const head = makeBox("mk-row mk-st-top", title, this.tabs, this.facts, refresh);
-    this.said = makeRole("mk-notice mk-st-said", "status");
+    this.notice = makeRole("mk-notice mk-st-said", "status");
     this.trouble = makeRole("mk-error mk-st-trouble", "alert");
     this.back = button("← All functions", () => this.tell("choose", { path: null }));
     this.list = button("← Back to the list", () => this.tell("stop_comparing"));
     const parts = [this.back, this.list, this.buildFunctions(), this.buildHistory()];
     this.panel = makeBox("mk-column mk-st-panel", ...parts);
-    this.el.append(head, this.trouble, this.said, this.panel);
+    this.el.append(head, this.trouble, this.notice, this.panel);
     this.el.classList.add("mk-column", "mk-st-lists");
   }
 
@@ -207,7 +207,7 @@ class Studio {
     };
     this.bar = makeBox("mk-row mk-st-bar", this.sum, ...Object.values(this.acts));
     this.question = make("form", "mk-frame mk-row mk-st-question");
-    this.asked = make("span");
+    this.questionText = make("span");
     this.folder = make("input");
     this.folder.type = "text";
     this.folder.value = "results";
@@ -215,7 +215,7 @@ class Studio {
     this.yes = button("", () => {}, "mk-small");
     this.yes.type = "submit";
     const no = button("Cancel", () => this.tell("question", { of: "" }));
-    this.question.append(this.asked, this.folderLabel, this.yes, no);
+    this.question.append(this.questionText, this.folderLabel, this.yes, no);
     this.question.addEventListener("submit", (event) => {
       event.preventDefault();
       this.tell(this.model.get("state").question, { folder: this.folder.value });
@@ -252,7 +252,7 @@ class Studio {
       set(tab, "tabindex", chosen ? "0" : "-1");
     });
     this.showFacts(state.facts);
-    write(this.said, state.said);
+    write(this.notice, state.said);
     write(this.trouble, state.trouble);
     this.back.hidden = !(state.place === "Make" && state.form);
     this.makes.hidden = !(state.place === "Make" && !state.form);
@@ -314,8 +314,8 @@ class Studio {
     const erases =
       `Erase ${results} for good? ${kept}The service deletes the stored media and requests. ` +
       "Prompts, charges and files that you saved stay here.";
-    this.asked.hidden = saves;
-    write(this.asked, erases);
+    this.questionText.hidden = saves;
+    write(this.questionText, erases);
     write(this.yes, saves ? `Save ${results}` : `Yes, erase ${results}`);
     this.yes.classList.toggle("mk-danger", state.question === "erase");
     this.previous.disabled = !state.has_previous;
@@ -489,7 +489,7 @@ class Studio {
     all[to].click();
   }
 
-  hear({ focus }) {
+  onMessage({ focus }) {
     this.isOpening = focus === "job";
     if (focus === "back") this.back.focus();
     if (focus === "list") this.list.focus();
@@ -499,7 +499,7 @@ class Studio {
     cancelAnimationFrame(this.frame);
     this.sizes?.disconnect();
     clearTimeout(this.timer);
-    for (const [name, act] of Object.entries(this.hears)) this.model.off(name, act);
+    for (const [name, act] of Object.entries(this.handlers)) this.model.off(name, act);
   }
 }
 

@@ -272,11 +272,11 @@ class SweepWall:
             raise MediakitError(RETRY_CHANGED.format(now, text))
         retry = self._retries[cell]
         with run.budget.raised_to(retry.limit_micro_usd):
-            job_id = await self._sent_again(cell, retry)
+            job_id = await self._resend_cell(cell, retry)
         job = await job_of(self._results.client, job_id)
         return f"Sent again. It may cost {estimate_of(job.state.entry).text}."
 
-    async def _sent_again(self, cell: int, retry: Retry) -> str:
+    async def _resend_cell(self, cell: int, retry: Retry) -> str:
         """Send a cell again and return its job; an error says why it was not sent."""
         run, is_tried = self._results.run, asyncio.Event()
         failed_id = run.outcomes[cell].job_id

@@ -17,13 +17,13 @@ from mediakit.widgets.controls.messages import (
     SPAN_WORDS,
     is_within,
     label_of,
+    mid_sentence,
     one_of,
     place_text,
     placed_text,
     problem_text,
     sentence_case,
     short_name,
-    within,
 )
 from mediakit.widgets.timeline.time_axis import Axis, Item, Stretch
 
@@ -84,7 +84,7 @@ def timeline_of(
     rows = tuple(_row(axis, at, item, wrong, titles) for at, item in enumerate(items))
     gaps = _gaps(rows)
     return Timeline(
-        item_name=within(one_of(label_of(axis.spec))),
+        item_name=mid_sentence(one_of(label_of(axis.spec))),
         span_name=_span_name(axis),
         rows=rows,
         end_ms=_end(rows),
@@ -124,7 +124,7 @@ def _row(
     )
     name = item.get(axis.name) if axis.name else None
     return TimelineRow(
-        name=str(name or f"{within(one_of(label_of(axis.spec)))} {at + 1}"),
+        name=str(name or f"{mid_sentence(one_of(label_of(axis.spec)))} {at + 1}"),
         kind=axis.kind_of(item),
         medium=medium[1] if medium else "",
         blocks=blocks,

@@ -68,10 +68,10 @@ class Timeline {
     });
     const bar = makeBox("mk-row mk-tl-bar", this.summary, makeBox("mk-row", ...this.zooms));
     this.adds = make("div", "mk-row mk-tl-adds");
-    this.says = makeRole("mk-tl-says", "status");
+    this.statusLine = makeRole("mk-tl-says", "status");
     this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    const parts = [bar, this.buildScroll(), this.adds, this.says, this.spoken];
+    const parts = [bar, this.buildScroll(), this.adds, this.statusLine, this.spoken];
     this.root = makeRole("mk-timeline", "group", ...parts);
     this.root.tabIndex = -1;
     this.listen();
@@ -97,13 +97,13 @@ class Timeline {
   }
 
   listen() {
-    const hear = (name, act) => this.root.addEventListener(name, (event) => act(event));
-    hear("pointerdown", (event) => this.grab(event));
-    hear("pointermove", (event) => this.pull(event));
-    hear("pointerup", () => this.drop());
-    hear("pointercancel", () => this.drop());
-    hear("dblclick", (event) => this.doubled(event));
-    hear("keydown", (event) => this.key(event));
+    const listen = (name, act) => this.root.addEventListener(name, (event) => act(event));
+    listen("pointerdown", (event) => this.grab(event));
+    listen("pointermove", (event) => this.pull(event));
+    listen("pointerup", () => this.drop());
+    listen("pointercancel", () => this.drop());
+    listen("dblclick", (event) => this.doubled(event));
+    listen("keydown", (event) => this.key(event));
   }
 
   // What the kernel says.
@@ -713,6 +713,6 @@ class Timeline {
     const key = JSON.stringify(lines);
     if (this.wordsKey === key) return;
     this.wordsKey = key;
-    this.says.replaceChildren(...lines.map(([name, text]) => make("div", name, text)));
+    this.statusLine.replaceChildren(...lines.map(([name, text]) => make("div", name, text)));
   }
 }

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TOOLKIT = Path(__file__).parent
-SHARED = ("elements.js", "saved_copies.js", "paid_clicks.js", "together.js")
+SHARED = ("elements.js", "saved_copies.js", "paid_clicks.js", "player_group.js")
 
 
 COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 
-MOST_UNTOLD_RUNS = 20
+MAX_ANONYMOUS_RUNS = 20
 """How many runs keep what they show where the notebook does not tell its cells."""
 
 
@@ -90,7 +90,7 @@ class ShownByCell(Generic[C]):
         self._shown[cell.id] = (cell.run, [*now, thing])
         gone = [each for each in before if each not in now and each is not thing]
         untold = [name for name, (run, _) in self._shown.items() if name == run]
-        for name in untold[:-MOST_UNTOLD_RUNS]:
+        for name in untold[:-MAX_ANONYMOUS_RUNS]:
             gone += self._shown.pop(name)[1]
         for each in gone:
             each.close()

@@ -65,7 +65,7 @@ const clockText = (s) => {
   return `${minutes}:${(tenths % 60).toFixed(1).padStart(4, "0")}`;
 };
 // Resolves when an event comes, or fails to come in time.
-const comes = (element, names, ms) =>
+const waitForEvent = (element, names, ms) =>
   new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
@@ -135,12 +135,12 @@ const markGone = (model, root) => {
 const ask = (model, content) =>
   new Promise((resolve) => {
     const number = Math.random();
-    const hear = (said, buffers) => {
-      if (said.answer !== number) return;
-      model.off("msg:custom", hear);
-      resolve({ ...said, buffers });
+    const onMessage = (answer, buffers) => {
+      if (answer.answer !== number) return;
+      model.off("msg:custom", onMessage);
+      resolve({ ...answer, buffers });
     };
-    model.on("msg:custom", hear);
+    model.on("msg:custom", onMessage);
     model.send({ ...content, number });
   });
 

@@ -61,7 +61,7 @@ function guardPaidClicks() {
     const button = document.activeElement?.closest(PAID) ?? null;
     focused = noted(focused, button, button === focused.button);
   };
-  const hear = (event) => {
+  const onClick = (event) => {
     const isKey = event.detail === 0;
     const at = isKey ? { x: NaN, y: NaN } : { x: event.clientX, y: event.clientY };
     if (isKey) lookAtFocus();
@@ -85,7 +85,7 @@ function guardPaidClicks() {
       event.stopImmediatePropagation();
     }
   };
-  document.addEventListener("click", hear, true);
+  document.addEventListener("click", onClick, true);
   document.addEventListener(
     "keydown",
     (event) => {

@@ -46,17 +46,17 @@ const keepCopies = (model) => {
       if (!mine.length) place?.add(output);
     }
   };
-  const hear = ({ cards }) => {
+  const onMessage = ({ cards }) => {
     if (!cards) return;
     if (cards.outputs) put(cards);
     clearTimeout(timer);
     // Two pages on one notebook do not add the same card at once.
     timer = setTimeout(look, COPY_PAUSE_MS * (1 + Math.random()), cards);
   };
-  model.on("msg:custom", hear);
+  model.on("msg:custom", onMessage);
   model.send({ cards: [] });
   return () => {
     clearTimeout(timer);
-    model.off("msg:custom", hear);
+    model.off("msg:custom", onMessage);
   };
 };

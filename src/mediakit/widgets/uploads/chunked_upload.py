@@ -57,15 +57,15 @@ class ChunkReceiver:
             case "piece":
                 found = memoryview(buffers[0]) if buffers else memoryview(b"")
                 piece = content.get("at"), found.cast("B")
-                self._run(partial(self._came, upload, piece))
+                self._run(partial(self._enqueue_piece, upload, piece))
             case "cancel":
-                self._run(partial(self._came, upload, None))
+                self._run(partial(self._enqueue_piece, upload, None))
 
     def close(self) -> None:
         for upload in tuple(self._incoming):
-            self._run(partial(self._came, upload, None))
+            self._run(partial(self._enqueue_piece, upload, None))
 
-    async def _came(self, upload: str, piece: Piece | None) -> None:
+    async def _enqueue_piece(self, upload: str, piece: Piece | None) -> None:
         """Hand over a piece, or None for no more; it may have been cancelled."""
         if upload in self._incoming:
             self._incoming[upload].put_nowait(piece)

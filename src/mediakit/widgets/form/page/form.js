@@ -11,13 +11,13 @@ const GONE_TEXT = "The kernel was restarted. Run this cell to use the form.";
 // Listens once for each model, and keeps what the kernel sends until it is drawn.
 const PARTS = ["values", "names", "found"]; // of which only what has changed is sent
 function hearForm(model) {
-  const hear = ({ form }) => {
+  const onMessage = ({ form }) => {
     const state = model.get("form");
     for (const [name, part] of Object.entries(form ?? {}))
       state[name] = PARTS.includes(name) ? { ...state[name], ...part } : part;
   };
-  model.on("msg:custom", hear);
-  return () => model.off("msg:custom", hear);
+  model.on("msg:custom", onMessage);
+  return () => model.off("msg:custom", onMessage);
 }
 
 function showError(place, text) {
@@ -66,7 +66,7 @@ class Code {
 
 class Form {
   constructor(model, el) {
-    Object.assign(this, { model, view: newId(), number: 0, heard: 0, focused: 0 });
+    Object.assign(this, { model, view: newId(), number: 0, heardNumber: 0, focused: 0 });
     this.members = new Set(); // what stands at a place and has a line for problems
     this.media = new Set();
     this.uploads = new Map();
@@ -78,8 +78,8 @@ class Form {
     this.endJobs = drawJobs(model, this.results);
     this.wall = new FormSlots(model, "mk-below");
     this.root.append(this.past, this.wall.root);
-    this.hear = (said) => this.told(said);
-    model.on("msg:custom", this.hear);
+    this.onMessage = (message) => this.onKernelMessage(message);
+    model.on("msg:custom", this.onMessage);
     this.showFields();
     this.writeValues(Object.keys(this.state.values));
     this.showState();
@@ -91,7 +91,7 @@ class Form {
   }
 
   close() {
-    this.model.off("msg:custom", this.hear);
+    this.model.off("msg:custom", this.onMessage);
     clearTimeout(this.timer);
     clearTimeout(this.focusing);
     this.endJobs();
@@ -134,15 +134,15 @@ class Form {
   // A result that was saved brings its settings, wherever it is dropped but on a field
   // that takes it as a file.
   takeDrops() {
-    const hear = (name, act) =>
+    const listen = (name, act) =>
       this.root.addEventListener(name, (event) => {
         if (!holdsFiles(event)) return;
         event.preventDefault();
         event.stopPropagation();
         act(event.dataTransfer.files);
       });
-    hear("dragover", () => {});
-    hear("drop", ([file]) => this.sendRecipe(file));
+    listen("dragover", () => {});
+    listen("drop", ([file]) => this.sendRecipe(file));
   }
 
   async sendRecipe(file) {
@@ -264,10 +264,10 @@ class Form {
     this.fields = new Map();
     for (const spec of fields) {
       const { name } = spec;
-      const kept = before.get(name);
-      const stays = kept && isSame(kept.spec, spec);
+      const member = before.get(name);
+      const stays = member && isSame(member.spec, spec);
       if (stays) before.delete(name);
-      this.fields.set(name, stays ? kept : this.topField(spec));
+      this.fields.set(name, stays ? member : this.topField(spec));
     }
     for (const member of before.values()) {
       member.timeline?.close();
@@ -363,9 +363,9 @@ class Form {
     this.timer = setTimeout(() => this.sendEdits(), ANSWER_MS);
   }
 
-  send(said) {
+  send(content) {
     try {
-      this.model.send({ ...said, view: this.view, number: this.number });
+      this.model.send({ ...content, view: this.view, number: this.number });
     } catch {
       this.lost = true; // there is no kernel at all
       showError(this.error, GONE_TEXT);
@@ -389,13 +389,13 @@ class Form {
 
   // -- what the kernel says
 
-  told({ form, heard, set: forced = [], upload, brings }) {
+  onKernelMessage({ form, heard, set: forced = [], upload, brings }) {
     if (upload) this.uploads.get(upload.id)?.(upload);
     const [view, number] = heard ?? [];
     const isMine = view === this.view;
     if (isMine) {
-      this.heard = Math.max(this.heard, number);
-      for (const [name, last] of this.edits) if (last <= this.heard) this.edits.delete(name);
+      this.heardNumber = Math.max(this.heardNumber, number);
+      for (const [name, last] of this.edits) if (last <= this.heardNumber) this.edits.delete(name);
     }
     if (form) {
       if (form.schema) this.showFields();
@@ -409,7 +409,7 @@ class Form {
       if (form.focus) this.showFocus();
     }
     if (brings) this.wall.bring();
-    if (isMine && this.heard >= this.number) this.sendEdits();
+    if (isMine && this.heardNumber >= this.number) this.sendEdits();
   }
 
   writeValues(names) {
@@ -453,7 +453,7 @@ class Form {
       const place = member.where();
       if (place !== null && !places.has(place)) places.set(place, member);
     }
-    const said = new Map();
+    const notes = new Map();
     const gaps = new Map();
     const add = (map, member, text, tone) => map.set(member, [...(map.get(member) ?? []), { text, tone }]);
     for (const { missing, tone, at } of state.problems) {
@@ -462,23 +462,23 @@ class Form {
       const [place, name, text] = found;
       const member = places.get(place);
       if (member.isFolded && missing) add(gaps, member, name);
-      else if (!missing || !(member.isInner ?? true) || member.used) add(said, member, text, tone);
+      else if (!missing || !(member.isInner ?? true) || member.used) add(notes, member, text, tone);
     }
     for (const [member, names] of gaps)
-      add(said, member, `Not filled in: ${names.map(({ text }) => text).join("; ")}`, "bad");
-    for (const member of this.members) this.showNote(member, said.get(member));
+      add(notes, member, `Not filled in: ${names.map(({ text }) => text).join("; ")}`, "bad");
+    for (const member of this.members) this.showNote(member, notes.get(member));
   }
 
-  showNote(member, said) {
+  showNote(member, notes) {
     const reason = member.isInner === false ? this.state.off[member.spec.name] : null;
     let [text, tone] = ["", "quiet"];
     if (reason) text = reason;
-    else if (said) [text, tone] = [said.map((each) => each.text).join("; "), said[0].tone];
+    else if (notes) [text, tone] = [notes.map((each) => each.text).join("; "), notes[0].tone];
     else text = member.control?.note?.() ?? "";
     member.note.className = `mk-note mk-small-print mk-${tone}`;
     write(member.note, text);
     const { input } = member.control ?? {};
-    if (input) set(input, "aria-invalid", said && tone === "bad" ? "true" : null);
+    if (input) set(input, "aria-invalid", notes && tone === "bad" ? "true" : null);
   }
 
   showPay() {

@@ -289,16 +289,16 @@ class Uploads {
   // Files may be dropped anywhere on the field.
   takeDrops(zone) {
     const mark = (on) => zone.classList.toggle("mk-upload-over", on);
-    const hear = (name, act) =>
+    const listen = (name, act) =>
       zone.addEventListener(name, (event) => {
         if (!holdsFiles(event)) return;
         event.preventDefault();
         event.stopPropagation();
         act(event);
       });
-    hear("dragenter", () => mark(!this.button.disabled));
-    hear("dragover", () => mark(!this.button.disabled));
-    hear("drop", (event) => {
+    listen("dragenter", () => mark(!this.button.disabled));
+    listen("dragover", () => mark(!this.button.disabled));
+    listen("drop", (event) => {
       mark(false);
       if (!this.button.disabled) this.add([...event.dataTransfer.files]);
     });
@@ -319,7 +319,7 @@ class Uploads {
     this.now = file ? { id: newId(), file, at: 0 } : null;
     if (file) {
       const { name, size, type } = file;
-      this.form.uploads.set(this.now.id, (message) => this.hear(message));
+      this.form.uploads.set(this.now.id, (message) => this.onMessage(message));
       this.send({ kind: "offer", path: this.spec.path, name, size, type, count: this.count() });
     }
     this.draw();
@@ -336,7 +336,7 @@ class Uploads {
     this.form.model.send({ do: "upload", id: now.id, ...message }, undefined, buffers);
   }
 
-  hear(message) {
+  onMessage(message) {
     if (message.id !== this.now?.id) return;
     clearTimeout(this.timer);
     if (message.kind === "want") this.give(message);
@@ -404,39 +404,39 @@ class Uploads {
 // A list of earlier results, of which one is chosen.
 class Picker {
   constructor(form, spec, panel, choose) {
-    Object.assign(this, { form, spec, choose, id: newId(), asked: 0, count: 0 });
+    Object.assign(this, { form, spec, choose, id: newId(), requestNumber: 0, count: 0 });
     this.search = box("input", { placeholder: `Search your ${spec.several}`, className: "mk-wide" }, () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.ask(false), SEARCH_MS);
     });
     this.search.setAttribute("aria-label", "Search results");
     this.list = make("div", "mk-column mk-pick-list");
-    this.said = makeRole("mk-quiet", "status", "Reading the history…");
+    this.status = makeRole("mk-quiet", "status", "Reading the history…");
     this.older = button("Show older results", "", () => this.ask(true), "mk-small mk-add");
     this.older.hidden = true;
-    panel.append(this.search, this.list, this.said, this.older);
+    panel.append(this.search, this.list, this.status, this.older);
     this.ask(false);
   }
 
   end() {
     clearTimeout(this.timer);
-    this.asked = -1;
+    this.requestNumber = -1;
   }
 
   async ask(more) {
-    const asked = (this.asked += 1);
+    const number = (this.requestNumber += 1);
     const { id, spec, form } = this;
-    const said = { do: "results", picker: id, medium: spec.medium, text: this.search.value, more };
-    const answer = await ask(form.model, said);
-    if (asked !== this.asked) return;
+    const search = { do: "results", picker: id, medium: spec.medium, text: this.search.value, more };
+    const answer = await ask(form.model, search);
+    if (number !== this.requestNumber) return;
     if (!more) this.list.replaceChildren();
     const first = this.list.children.length;
     const places = answer.rows.map((row) => this.add(row));
-    write(this.said, answer.words);
+    write(this.status, answer.words);
     this.older.hidden = !answer.more;
     for (const [at, place] of places.entries()) {
       const { poster } = await ask(form.model, { do: "poster", picker: id, at: first + at });
-      if (asked !== this.asked) return;
+      if (number !== this.requestNumber) return;
       if (poster) place.replaceChildren(Object.assign(make("img", "mk-thumb"), { src: poster, alt: "" }));
     }
   }
@@ -452,11 +452,11 @@ class Picker {
 }
 
 function openPainter(form, spec, panel, value, strokes, done) {
-  const said = makeRole("mk-quiet", "status", "Reading a frame of the video…");
-  panel.append(said);
+  const status = makeRole("mk-quiet", "status", "Reading a frame of the video…");
+  panel.append(status);
   ask(form.model, { do: "frame", mask_of: spec.mask_of, value }).then(({ problem, width, height, buffers }) => {
-    if (!said.isConnected) return;
-    write(said, problem ?? "");
+    if (!status.isConnected) return;
+    write(status, problem ?? "");
     if (problem) return;
     const [frame, base] = buffers;
     panel.append(new Painter({ width, height, frame, base }, strokes, done).root);

@@ -14,7 +14,7 @@ class Sweep {
     this.takes = this.textBox("Takes", { inputMode: "numeric", title: "Results per combination" }, "takes");
     this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
     this.plan = makeRole("", "status");
-    this.said = makeRole("mk-quiet", "status");
+    this.status = makeRole("mk-quiet", "status");
     this.fits = makeRole("mk-quiet", "status");
     this.run = button("Run", "Send the new ones; you pay for each when it completes", () => this.start(), "mk-go mk-paid");
     this.drafts = button("Drafts first…", "", () => this.tell({ drafts: true }));
@@ -22,7 +22,7 @@ class Sweep {
     const row = makeBox("mk-row", this.run, this.drafts);
     const amounts = makeBox("mk-row mk-amounts", this.takes.root, this.budget.root);
     this.code = new Code("Copy sweep as Python", () => {});
-    this.root.append(ticks, this.boxes, amounts, this.plan, this.said, this.fits, row, this.error, this.code.root);
+    this.root.append(ticks, this.boxes, amounts, this.plan, this.status, this.fits, row, this.error, this.code.root);
   }
 
   // Until the kernel answers, the button says that it was heard.
@@ -33,8 +33,8 @@ class Sweep {
     this.tell({ run });
   }
 
-  tell(said) {
-    this.form.model.send({ do: "sweep", ...said });
+  tell(content) {
+    this.form.model.send({ do: "sweep", ...content });
   }
 
   textBox(text, traits, name) {
@@ -52,7 +52,7 @@ class Sweep {
       this.plan.innerHTML = sweep.plan; // escaped by the kernel, as in a saved notebook
     }
     this.plan.classList.toggle("mk-fades", sweep.fades);
-    write(this.said, sweep.said);
+    write(this.status, sweep.said);
     write(this.fits, sweep.fits);
     write(this.run, sweep.run);
     this.run.disabled = sweep.off;

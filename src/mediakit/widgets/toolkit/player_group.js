@@ -9,20 +9,20 @@ const CORRECT_EVERY_MS = 80;
 const CORRECT_BY = 3;
 const CORRECT_AT_MOST = 0.35;
 
-class Together {
+class PlayerGroup {
   // `changed` is called when the position or the state has changed.
   constructor(players, changed) {
     this.players = players;
     this.changed = changed;
     this.playing = false;
-    this.asked = 0;
+    this.seekNumber = 0;
     this.seeking = false;
     this.settled = Promise.resolve();
   }
 
   close() {
     this.pause();
-    this.asked += 1;
+    this.seekNumber += 1;
     for (const player of this.players) letGo(player);
   }
 
@@ -51,7 +51,7 @@ class Together {
       player.loop = false;
       player.preload = "auto";
       if (player.readyState >= 2 || player.error) return null;
-      return comes(player, ["loadeddata", "error"], LOAD_MS);
+      return waitForEvent(player, ["loadeddata", "error"], LOAD_MS);
     });
     await Promise.all(waits);
     this.changed();
@@ -75,24 +75,24 @@ class Together {
 
   // All stop, go there, and continue only when every one of them has arrived.
   seek(s) {
-    this.asked += 1;
-    const mine = this.asked;
+    this.seekNumber += 1;
+    const number = this.seekNumber;
     clearInterval(this.corrector);
     this.seeking = true;
     this.goal = s;
     this.changed();
-    this.settled = this.seekAll(s, mine);
+    this.settled = this.seekAll(s, number);
     return this.settled;
   }
 
-  async seekAll(s, mine) {
+  async seekAll(s, number) {
     const players = this.usable;
     for (const player of players) {
       player.pause();
       player.playbackRate = 1;
     }
     await Promise.all(players.map((player) => this.bring(player, s)));
-    if (mine !== this.asked) return;
+    if (number !== this.seekNumber) return;
     this.seeking = false;
     if (this.playing) await this.start();
     this.changed();
@@ -102,11 +102,11 @@ class Together {
     const to = Math.max(0, Math.min(s, player.duration - FRAME_S / 2));
     if (Math.abs(player.currentTime - to) > 0.0005 || player.seeking) {
       player.currentTime = to;
-      await comes(player, ["seeked", "error"], SEEK_MS);
+      await waitForEvent(player, ["seeked", "error"], SEEK_MS);
     }
     const isNearEnd = to > player.duration - 2 * FRAME_S;
     if (player.readyState < 3 && !isNearEnd && this.playing)
-      await comes(player, ["canplay", "error"], SEEK_MS);
+      await waitForEvent(player, ["canplay", "error"], SEEK_MS);
   }
 
   async start() {
@@ -139,41 +139,41 @@ class Together {
 // The buttons of several players: one Play or Pause and one position for all.
 class Transport {
   constructor(players) {
-    this.together = new Together(players, () => this.draw());
-    this.press = makeButton("Play", "", () => this.together.toggle());
+    this.group = new PlayerGroup(players, () => this.draw());
+    this.press = makeButton("Play", "", () => this.group.toggle());
     const traits = { max: 0, step: FRAME_S / 2, value: 0 };
     this.slider = makeSlider("Position of all videos, in seconds", traits);
-    this.slider.addEventListener("input", () => this.together.seek(Number(this.slider.value)));
+    this.slider.addEventListener("input", () => this.group.seek(Number(this.slider.value)));
     this.time = make("span", "mk-quiet");
     this.root = makeBox("mk-row mk-transport", this.press, this.slider, this.time);
     this.draw();
   }
 
   load() {
-    return this.together.load();
+    return this.group.load();
   }
 
   close() {
     cancelAnimationFrame(this.frame);
-    this.together.close();
+    this.group.close();
   }
 
   step(frames) {
-    const { together } = this;
-    const at = together.seeking ? together.goal : together.atS;
-    const to = Math.max(0, Math.min(together.lengthS, at + frames * FRAME_S));
-    return together.seek(to);
+    const { group } = this;
+    const at = group.seeking ? group.goal : group.atS;
+    const to = Math.max(0, Math.min(group.lengthS, at + frames * FRAME_S));
+    return group.seek(to);
   }
 
   draw() {
-    const { together } = this;
+    const { group } = this;
     if (!this.press) return;
-    const length = together.lengthS;
-    const at = together.seeking ? together.goal : together.atS;
-    write(this.press, together.playing ? "Pause" : "Play");
+    const length = group.lengthS;
+    const at = group.seeking ? group.goal : group.atS;
+    write(this.press, group.playing ? "Pause" : "Play");
     this.press.disabled = this.slider.disabled = !length;
     if (this.slider.max !== String(length)) this.slider.max = length;
-    if (!together.seeking) this.slider.value = at;
+    if (!group.seeking) this.slider.value = at;
     write(this.time, length ? `${clockText(at)} / ${clockText(length)}` : "loading …");
     this.slider.setAttribute("aria-valuetext", `${at.toFixed(2)} of ${length.toFixed(2)} s`);
   }
