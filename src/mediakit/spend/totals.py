@@ -164,7 +164,9 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
         return is_rollup
     names = _path_texts(rows)
     is_start = _map_distinct(names, _is_start)
-    open_name = _map_distinct(names, _is_any) | is_start | _map_distinct(names, _is_only_word)
+    open_name = (
+        _map_distinct(names, _is_any) | is_start | _map_distinct(names, _is_only_word)
+    )
     open_key = open_name & False if keys is None else _map_distinct(keys, _is_any)
     suspects = (open_name | open_key | open_day) & rows[CHARGE].notna()
     if not suspects.any() or suspects.all():
