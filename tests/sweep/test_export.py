@@ -14,8 +14,10 @@ from urllib.parse import unquote
 
 import fsspec  # type: ignore[import-untyped]
 import pandas as pd
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+from mediakit import extras
 from mediakit.errors import InputError
 from mediakit.sweep.comparison import compare
 from mediakit.sweep.export import Exported, export, file_name
@@ -237,6 +239,34 @@ def test_the_manifest_has_every_cell_and_whole_money(
     assert rows[0]["size_bytes"] == str(size_bytes)
 
 
+def test_the_manifest_as_parquet_has_types_and_texts_as_they_are(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    table = pq.read_table(where / "manifest.parquet")
+    frame, rows = table.to_pandas(), manifest_of(where)
+
+    assert table.column_names == [*rows[0]]
+    assert str(table.schema.field("charge_micro_usd").type) == "int64"
+    assert len(frame) == len(rows)
+    for name in ("file", "prompt", "status", "problem"):
+        texts = frame[name].astype(object).where(frame[name].notna(), "")
+        assert texts.tolist() == [row[name].removeprefix("'") for row in rows]
+    charges = frame["charge_micro_usd"].astype("Int64")
+    written = [row["charge_micro_usd"] for row in rows]
+    assert ["" if pd.isna(n) else str(n) for n in charges] == written
+
+
+def test_without_pyarrow_the_manifest_is_a_csv_alone(
+    where: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    exported(where, source)
+
+    assert (where / "manifest.csv").exists()
+    assert not (where / "manifest.parquet").exists()
+
+
 def test_the_page_shows_the_files_beside_it_and_loads_nothing_else(
     where: Path, source: Source
 ) -> None:
@@ -245,6 +275,7 @@ def test_the_page_shows_the_files_beside_it_and_loads_nothing_else(
 
     assert page.links == {name for name in names_in(where) if "." in name} - {
         "manifest.csv",
+        "manifest.parquet",
         "report.html",
     }
     videos = [attributes for tag, attributes in page.tags if tag == "video"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.request import url2pathname
@@ -21,6 +22,7 @@ from mediakit.client.download_targets import (
     write_whole,
 )
 from mediakit.errors import InputError
+from mediakit.extras import missing_modules
 from mediakit.media import local_file, poster_jpeg, result_suffix
 from mediakit.safe_text import spreadsheet_text, with_shown_urls
 from mediakit.sweep.report import report_html
@@ -31,7 +33,7 @@ from mediakit.web_urls import parts_of
 if TYPE_CHECKING:
     import pandas as pd
 
-MANIFEST = "manifest.csv"
+MANIFEST, PARQUET = "manifest.csv", "manifest.parquet"
 REPORT = "report.html"
 POSTERS = "posters"
 FILES_AT_ONCE = 8
@@ -141,7 +143,10 @@ def export(
     evidence = evidence_html(rows.assign(**plain), axes, values, ranking, cell_names)
     page = report_html(title, cells, numbers, evidence, with_shown_urls(plan_code))
     try:
-        write_whole(manifest, _manifest(rows, files, sent).encode())
+        frame = _manifest(rows, files, sent)
+        write_whole(manifest, _csv(frame).encode())
+        if not missing_modules("parquet"):
+            write_whole(manifest.sibling(PARQUET), _parquet(frame))
         write_whole(manifest.sibling(REPORT), page.encode())
     except OSError as error:
         raise _unwritable(folder, error) from None
@@ -293,8 +298,8 @@ def _field_texts(fields: Mapping[str, object]) -> dict[str, str]:
 
 def _manifest(
     rows: pd.DataFrame, files: Sequence[_File], sent: Sequence[Mapping[str, str]]
-) -> str:
-    """Write the frame of the results with files and fields as CSV, without formulas."""
+) -> pd.DataFrame:
+    """Return the frame of the results with files and fields, as numbers and texts."""
     import pandas as pd
 
     rows = rows.reset_index(drop=True)
@@ -310,14 +315,37 @@ def _manifest(
             rows[field] = column
         elif not column.fillna("").equals(_plain(rows[field]).fillna("").astype("str")):
             rows[f"param_{field}"] = column
-    plain = {spreadsheet_text(str(name)): _plain(rows[name]) for name in rows}
-    return pd.DataFrame(plain).to_csv(index=False, lineterminator="\n")
+    return pd.DataFrame({str(name): _plain(rows[name]) for name in rows})
 
 
 def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return numbers as they are, and anything else as texts."""
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(column):
         return column
-    texts = column.astype(object).map(value_text, na_action="ignore")
-    return texts.map(spreadsheet_text, na_action="ignore")
+    return column.astype(object).map(value_text, na_action="ignore")
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Write a manifest as CSV, without formulas."""
+    import pandas as pd
+
+    cells = {
+        spreadsheet_text(str(name)): column
+        if pd.api.types.is_numeric_dtype(column)
+        else column.map(spreadsheet_text, na_action="ignore")
+        for name, column in frame.items()
+    }
+    return pd.DataFrame(cells).to_csv(index=False, lineterminator="\n")
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    """Write a manifest as Parquet, with its types and its texts as they are."""
+    from mediakit.history.frames import text_array
+
+    content, texts = BytesIO(), frame.select_dtypes(exclude=["number", "bool"])
+    plain = texts.astype(object).where(texts.notna(), None)
+    typed = frame.assign(**{str(name): text_array(plain[name]) for name in plain})
+    typed.to_parquet(content, index=False)
+    return content.getvalue()

@@ -516,7 +516,8 @@ class AsyncResults(ProcessBound):
     async def export(self, where: str | Path) -> Exported:
         """Write the outputs, a manifest and an HTML report to a folder.
 
-        Both have the ratings, the scores with their reasons, and all fields that were
+        The manifest is a CSV, and with pyarrow (the extra `parquet`) also Parquet. Both
+        have the ratings, the scores with their reasons, and all fields that were
         sent. The report begins with the verdict on each axis, the means as a heatmap
         and the ranking of blind comparisons. File names show the parameters. Exporting
         to the same folder again fetches only missing files, and replaces the manifest
