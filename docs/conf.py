@@ -55,7 +55,7 @@ myst_heading_anchors = 4
 copybutton_exclude = ".linenos, .gp, .go"
 
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 # A page shows what a saved notebook shows: widgets need a kernel.
 nb_mime_priority_overrides = [

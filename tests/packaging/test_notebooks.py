@@ -142,7 +142,7 @@ print(json.dumps({
 }))
 """
 
-CELL_TIMEOUT_S = 240
+CELL_TIMEOUT_S = 600
 SCRIPT_TIMEOUT_S = 600
 # These buy what others buy, too: what is found again is the same for all.
 RUN_AGAIN = [QUICKSTART, TEAM]
@@ -166,6 +166,7 @@ def run(path: Path, tmp_path: Path, more: str = "", **settings: str) -> Any:
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
+        startup_timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         resources={"metadata": {"path": str(copied(tmp_path))}},
     )

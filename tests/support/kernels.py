@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-CELL_TIMEOUT_S = 240
+CELL_TIMEOUT_S = 600
 
 
 def run_cells(
@@ -30,6 +30,7 @@ def run_notebook(
     NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
+        startup_timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         resources=place,
         allow_errors=allow_errors,

@@ -29,7 +29,7 @@ from tests.support.widgets import (
 )
 
 Act = Callable[[], None]
-ANSWER_S = 60.0
+ANSWER_S = 180.0
 
 
 def on_a_subshell(act: Act) -> None:
