@@ -42,7 +42,7 @@ def test_a_grant_and_erasing_that_are_refused_for_a_moment_are_asked_for_again(
     service = BusyService(status, refusals=2)
     picture = make_png(tmp_path / "cat.png")
     with client_of(service, tmp_path / "home") as client:
-        job = client.submit("image-upscale", image_url=picture).wait(timeout_s=20)
+        job = client.submit("image-upscale", image_url=picture).wait(timeout_s=120)
         job.erase()
 
     assert set(service.left.values()) == {0}

@@ -469,7 +469,7 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     def slowly(*args):
         if not before_deciding.is_set():
             before_deciding.set()
-            assert may_decide.wait(30)
+            assert may_decide.wait(120)
         decide(*args)
 
     with (
@@ -479,7 +479,7 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     ):
         monkeypatch.setattr(check, slowly)
         first = pool.submit(history.claim, costing("k1", 600), **limits)
-        assert before_deciding.wait(30)
+        assert before_deciding.wait(120)
         second = pool.submit(history.claim, costing("k2", 600), **limits)
         while not (second.done() or other.execute(waits).fetchone()[0]):
             time.sleep(0.01)
