@@ -32,6 +32,7 @@ from tests.support.servers.scripted_server import (
 from tests.support.servers.serving import free_port
 
 SHORT_S = 0.1
+CONNECTS_S = 1.0  # long enough to connect and send on a busy machine
 PATIENCE_S = 30.0
 BALANCE = {"balance_micro_usd": 7}
 SECRET = {"secret": "whsec_a"}
@@ -124,7 +125,7 @@ CHUNK_CUT_OFF = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"
 def test_a_post_without_a_whole_answer_may_have_arrived_and_is_sent_once(
     script: Script, reason: str
 ) -> None:
-    timeout_s = SHORT_S if script is is_silent else PATIENCE_S
+    timeout_s = CONNECTS_S if script is is_silent else PATIENCE_S
     with ScriptedServer(script) as server:
         [error] = outcomes(server.base_url, rotate, timeout_s=timeout_s)
 
