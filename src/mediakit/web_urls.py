@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LAST_PLACE = 3  # of the four numbers of an address
+IPV4 = 4
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 
 
@@ -64,7 +65,10 @@ def is_loopback(host: str | None) -> bool:
 
 
 def plain_host(host: str) -> str:
-    """Return a host as it is usually written: 127.0.0.1 for 127.1, in lower case."""
+    """Return a host as it is usually written: 127.0.0.1 for 127.1, in lower case.
+
+    Whoever connects to 0.0.0.0 or ::, which a server listens at, reaches this machine.
+    """
     name = host.strip("[]").rstrip(".").lower()
     with suppress(ValueError):
         address = _short_address(name)
@@ -74,7 +78,10 @@ def plain_host(host: str) -> str:
         whole = ip_address(name)
     except ValueError:
         return name
-    return str(getattr(whole, "ipv4_mapped", None) or whole)
+    address = getattr(whole, "ipv4_mapped", None) or whole
+    if address.is_unspecified:
+        return "127.0.0.1" if address.version == IPV4 else "::1"
+    return str(address)
 
 
 def _short_address(name: str) -> IPv4Address:

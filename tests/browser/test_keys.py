@@ -19,9 +19,21 @@ run = client.sweep("text-to-video", prompt=["a", "b"], duration=3).run(budget="$
 run.wait(60)
 run
 """
+PLAN = 'client.sweep("text-to-video", prompt=["a", "b", "never sent"], duration=3)'
+TIMELINE = """
+client.form("compose-video", tracks=[dict(id="stills", type="image", keyframes=[
+    dict(timestamp=0, duration=2000, url="https://a.example/a.png")])])
+"""
+CARD = 'client.job(client.history.frame()["job_id"].iloc[0])'
+DASHBOARD = "client.spend.dashboard()"
 PICTURES = (
     'client.form("keyframes", transition_durations_s=[3], '
     'images=["https://a.example/a.png", "https://a.example/b.png"])'
+)
+# What can have the focus in an output.
+PLACES = (
+    "textarea, select, button, summary, a[href], video, "
+    "input:not([type=hidden]):not([type=file]), [tabindex], [contenteditable=true]"
 )
 
 
@@ -132,6 +144,52 @@ def test_control_enter_saves_a_note_of_the_wall_and_no_key_of_a_tile_pays(
     rest(lab.page)
     lab.screenshot("keys-wall", form)
     assert jobs(lab) == 2
+
+
+def test_control_or_command_with_enter_pays_nowhere_in_any_output(
+    lab: Lab, sandbox: RunningSandbox
+) -> None:
+    cells = [WALL, CARD, PLAN, "client.studio()", TIMELINE, DASHBOARD, PICTURES]
+    form = opened(lab, sandbox, "nowhere", *cells)
+    expect(form.locator("button.mk-go").first).to_have_text("Generate · $0.204")
+    sweep_boxes(form)
+    wall = lab.cell(3).locator(".mk-wall")
+    expect(wall.locator("video")).to_have_count(2, timeout=120_000)
+    tile = wall.locator(".mk-wall-tile").first
+    tile.focus()
+    lab.page.keyboard.press("a")
+    expect(wall.get_by_role("button", name="Another take")).to_be_visible()
+    expect(lab.cell(4).locator(".mk-job button.mk-paid")).to_have_count(1)
+    expect(lab.cell(5).locator("button.mk-paid")).to_have_count(1)
+    expect(lab.cell(6).locator(".mk-studio")).to_be_visible()
+    expect(lab.cell(7).locator(".mk-timeline")).to_be_visible()
+    expect(lab.cell(8).locator(".mk-sp-verdict:visible")).to_have_count(1)
+    bought = jobs(lab)
+    tried = {index: keys_tried(lab, index) for index in (1, 3, 4, 5, 6, 7, 8, 9)}
+    rest(lab.page)
+    lab.wait_idle()
+    assert jobs(lab) == bought == 2
+    for index, names in tried.items():
+        paid = [name for name in names if "$" in name]
+        assert names, index
+        assert paid or index in (6, 8, 9), names
+
+
+def keys_tried(lab: Lab, index: int) -> list[str]:
+    """Press both keys at each visible place of an output; return the names."""
+    places = lab.outputs(index).locator(PLACES)
+    names = []
+    # A key of JupyterLab's own may run the cell, which makes its places anew.
+    for number in range(places.count()):
+        place = places.nth(number)
+        if not (place.count() and place.is_visible()):
+            continue
+        names.append(place.evaluate("e => { e.focus(); return e.textContent; }"))
+        if "$" in names[-1]:
+            rest(lab.page)
+        for key in ("Control+Enter", "Meta+Enter"):
+            lab.page.keyboard.press(key)
+    return names
 
 
 def test_the_wheel_scrolls_the_page_and_leaves_every_number_as_it_is(

@@ -230,9 +230,9 @@ def test_every_page_is_read_once_to_the_last_one_and_never_in_circles(
         return httpx.Response(200, json={"data": rows, "next_cursor": cursor})
 
     with log_of(answer, tmp_path_factory.mktemp("home")) as log:
-        found = set(log.list()["id"])
+        found = list(log.list()["id"])
 
-    assert found == {f"{p}-{n}" for p, size in enumerate(sizes) for n in range(size)}
+    assert found == [f"{p}-{n}" for p, size in enumerate(sizes) for n in range(size)]
     assert len(asked) <= len(sizes) + 1
     assert set(asked) == {"100"}
 
@@ -253,6 +253,14 @@ CURSORS: dict[str, Callable[[str | None], dict[str, Any]]] = {
     "url": lambda cursor: {"links": {"next": cursor and f"/log?cursor={cursor}&a=1"}},
     "token": lambda cursor: {"next_page_token": cursor or ""},
     "iterator": lambda cursor: {"iterator": cursor or "x", "done": cursor is None},
+    "pages": lambda cursor: {
+        "pageInfo": {
+            "startCursor": "a",
+            "endCursor": cursor or "z",
+            "hasNextPage": cursor is not None,
+        }
+    },
+    "continued": lambda cursor: {"continuationToken": cursor},
 }
 
 
@@ -295,6 +303,21 @@ def test_further_pages_that_cannot_be_asked_for_are_warned_of(
         with pytest.warns(IncompleteDataWarning, match="Only 100 deliveries"):
             assert len(log.list()) == 100
         assert len(log.list(limit=20)) == 20
+
+
+@pytest.mark.spec("4.20")
+def test_a_page_that_comes_again_is_not_counted_twice_and_is_warned_of(
+    tmp_path: Path,
+) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        body = {"data": log_page(0, 150), "next_cursor": "100"}
+        return httpx.Response(200, json=body)
+
+    with (
+        log_of(answer, tmp_path) as log,
+        pytest.warns(IncompleteDataWarning, match="Only 100 deliveries"),
+    ):
+        assert len(log.list()) == 100
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 
-from mediakit import Client, Job
+from mediakit import Catalog, Client, Job
 from mediakit.client import history_rebuild
 from mediakit.errors import GoneError, InputError, MediakitError
 from mediakit.history import (
@@ -23,6 +24,7 @@ from mediakit.history import (
     plain_values,
 )
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.client.test_deliveries import CURSORS
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.serving import free_port
 
@@ -273,6 +275,39 @@ def test_the_log_of_deliveries_tells_which_jobs_there_were(
         total = sum(job.charge_micro_usd or 0 for job in told)
         assert client.history.settled_total_micro_usd() == total
     running.stop()
+
+
+@pytest.mark.parametrize("around", CURSORS.values(), ids=CURSORS)
+def test_every_page_of_the_log_is_rebuilt_whatever_its_cursor_is_called(
+    around: Callable[[str | None], dict[str, Any]], tmp_path: Path
+) -> None:
+    job_ids = [f"media_{uuid4()}" for _ in range(3)]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path.startswith("/v1/media/jobs/"):
+            fields = {"status": "failed", "error": {"code": "internal"}}
+            return httpx.Response(200, json={"id": path.split("/")[-1], **fields})
+        if path != "/v1/webhooks/deliveries":
+            return httpx.Response(404, json={"message": "no such delivery"})
+        start = int(request.url.params.get("cursor", "0"))
+        following = "2" if start == 0 else None
+        rows = [
+            {"id": f"whd_{job_id}", "source_id": job_id}
+            for job_id in job_ids[start : start + 2]
+        ]
+        return httpx.Response(200, json={"data": rows, **around(following)})
+
+    with Client(
+        "http://service.test",
+        "key",
+        home=tmp_path,
+        catalog=Catalog.default(),
+        transport=httpx.MockTransport(answer),
+    ) as client:
+        frame = client.history.rebuild()
+        assert outcomes(frame) == ["added"] * 3
+        assert set(frame["job_id"]) == set(job_ids)
 
 
 def test_a_log_that_cannot_be_read_does_not_keep_the_rest_from_being_rebuilt(

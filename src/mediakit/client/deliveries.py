@@ -13,7 +13,7 @@ from mediakit.client.answers import HttpResponse, NoAnswerError, parse
 from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.http import is_not_now
 from mediakit.client.io_thread import networked
-from mediakit.client.pages import continuation_of
+from mediakit.client.pages import Continuation, continuation_of
 from mediakit.client.webhook_secret import Secret, secret_in
 from mediakit.errors import IncompleteDataWarning, InputError, ServiceError
 from mediakit.safe_text import shown_url
@@ -104,6 +104,7 @@ class AsyncDeliveries(AccountReader):
         seen: set[str | None] = {None}
         cursor: str | None = None
         rows_n = 0
+        ids_before: set[object] = set()
         while True:
             more = {} if cursor is None else {"cursor": cursor}
             answer = await self._read(
@@ -111,6 +112,12 @@ class AsyncDeliveries(AccountReader):
             )
             body = answer.json()
             page = _rows_in(body)
+            ids = {row.get("id") for row in page}
+            if page and None not in ids and ids <= ids_before:
+                # The service does not know a cursor under this name.
+                following, cursor = Continuation(), None
+                break
+            ids_before |= ids
             rows_n += len(page)
             yield page
             following = continuation_of(body, rows_n, total_is_count=True)

@@ -14,7 +14,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 DEEPEST = 3
-_CURSOR = re.compile(r"^(?!.*(prev|before|first|self))(.*cursor.*|next.*|iterator)$")
+_CURSOR = re.compile(
+    r"(?!.*(prev|before|first|self|start))"
+    r"(.*cursor.*|next.*|iterator|continuation.*|pagetoken)"
+)
 _MORE = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "truncated"})
 _DONE = frozenset({"done", "islast", "islastpage"})
 _COUNT = re.compile(r"total(count|items|rows|results|records|entries)")
@@ -52,7 +55,7 @@ def continuation_of(
         total_is_count: Whether a number under `total` counts rows; it may be money.
     """
     facts = [(_plain(name), value) for name, value in _around(body, DEEPEST)]
-    named = [value for name, value in facts if _CURSOR.match(name)]
+    named = [value for name, value in facts if _CURSOR.fullmatch(name)]
     # A flag such as `hasNext` is no cursor, and neither is the number of a page.
     texts = {value for value in named if isinstance(value, str) and value}
     cursors = {_cursor_in(text) for text in texts} - {None}

@@ -103,6 +103,8 @@ def test_jobs_under_two_names_are_both_found(
         ("http://127.1:8000/", "http://127.0.0.1:8000"),
         ("http://LocalHost:80", "http://localhost"),
         ("http://[0:0:0:0:0:0:0:1]:8000", "http://[::1]:8000"),
+        ("http://0.0.0.0:8000", "http://127.0.0.1:8000"),
+        ("http://[::]:8000", "http://[::1]:8000"),
         ("http://127.0.0.2:8000", "http://127.0.0.2:8000"),
         ("http://127.example.com", "http://127.example.com"),
         ("http://10.0.0.1:8000", "http://10.0.0.1:8000"),

@@ -1,6 +1,6 @@
 // Lets a button that costs money take one click: not the second one of a double click,
 // none shortly after the button came to where the pointer is, or was renamed there, none
-// of a key that is held down, and none once the kernel is gone.
+// of a key that is held down or of keys that run a cell, and none once the kernel is gone.
 
 const PAID = ".mk-paid";
 const DISCONNECTED = ".jupyter-widgets-disconnected"; // JupyterLab's mark
@@ -89,7 +89,8 @@ function guardPaidClicks() {
   document.addEventListener(
     "keydown",
     (event) => {
-      if (event.repeat && event.key === "Enter" && event.target.closest?.(PAID)) event.preventDefault();
+      const isPlain = !(event.repeat || event.ctrlKey || event.metaKey || event.altKey);
+      if (event.key === "Enter" && !isPlain && event.target.closest?.(PAID)) event.preventDefault();
     },
     true,
   );
