@@ -78,10 +78,10 @@ def plain_host(host: str) -> str:
         whole = ip_address(name)
     except ValueError:
         return name
-    address = getattr(whole, "ipv4_mapped", None) or whole
-    if address.is_unspecified:
-        return "127.0.0.1" if address.version == IPV4 else "::1"
-    return str(address)
+    mapped = getattr(whole, "ipv4_mapped", None) or whole
+    if mapped.is_unspecified:
+        return "127.0.0.1" if mapped.version == IPV4 else "::1"
+    return str(mapped)
 
 
 def _short_address(name: str) -> IPv4Address:

@@ -16,6 +16,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 from weakref import finalize
@@ -118,12 +119,18 @@ class HttpClient:
         *,
         headers: Mapping[str, str],
         content: bytes | None = None,
+        connected: Callable[[], None] = lambda: None,
     ) -> HttpResponse:
-        """Send one request and read the whole response; redirects are not followed."""
+        """Send one request and read the whole response; redirects are not followed.
+
+        `connected` is called before the first byte of the request is sent.
+        """
 
         async def exchange() -> HttpResponse:
             async with asyncio.timeout(self._whole_answer_within_s):
-                return await self._exchange(method, url, headers, content)
+                return await self._exchange(
+                    method, url, headers, content, connected=connected
+                )
 
         return await translate_errors(exchange())
 
@@ -173,6 +180,7 @@ class HttpClient:
         headers: Mapping[str, str],
         content: Content,
         read_timeout_s: float | None = None,
+        connected: Callable[[], None] = lambda: None,
     ) -> HttpResponse:
         read_timeout_s = read_timeout_s or self._timeout_s
         address = _address(url)
@@ -187,10 +195,12 @@ class HttpClient:
                 # Where nothing is encrypted, certificates do not matter.
                 ssl=checked_ssl_context() if address.scheme == "https" else True,
                 timeout=_aiohttp_timeout(self._timeout_s, read_timeout_s),
+                trace_request_ctx=connected,
             ) as answer:
                 body = _body(answer.content.iter_any())
                 body_bytes = await translate_errors(body, in_body=True)
                 return HttpResponse(answer.status, answer.headers, body_bytes)
+        connected()  # whether a proxy has passed it on is not known
         http = self._connections.httpx_for(address)
         request = http.build_request(
             method,
@@ -332,6 +342,7 @@ class _Connections:
                 ),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
+                trace_configs=[_connection_tracing()],
                 timeout=_aiohttp_timeout(self._timeout_s, self._timeout_s),
             )
         return self._session
@@ -399,6 +410,19 @@ def _aiohttp_timeout(timeout_s: float, read_timeout_s: float) -> aiohttp.ClientT
     )
 
 
+def _connection_tracing() -> aiohttp.TraceConfig:
+    """Return what calls `connected` of a request once it has a connection."""
+
+    async def call(_: object, context: SimpleNamespace, __: object) -> None:
+        if context.trace_request_ctx is not None:
+            context.trace_request_ctx()
+
+    tracing = aiohttp.TraceConfig()
+    tracing.on_connection_create_end.append(call)
+    tracing.on_connection_reuseconn.append(call)
+    return tracing
+
+
 async def _raise_for_proxy_auth(response: httpx.Response) -> None:
     """Raise if a proxy rejects the password, so that its 407 is not the service's."""
     if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
@@ -457,8 +481,9 @@ class ServiceClient:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
+        connected: Callable[[], None] = lambda: None,
     ) -> HttpResponse:
-        """Send one request, once."""
+        """Send one request, once; `connected` is called before its first byte."""
         if self.closed:
             raise closed()
         all_headers = dict(headers or {})
@@ -467,7 +492,7 @@ class ServiceClient:
         query = f"?{urlencode(params)}" if params else ""
         url = f"{self.service.base_url}{path}{query}"
         answer = await self._http.send(
-            method, url, headers=all_headers, content=content
+            method, url, headers=all_headers, content=content, connected=connected
         )
         log.debug("%s %s -> %s", method, path, answer.status)
         return without_key(answer, self.service.api_key)

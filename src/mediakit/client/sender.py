@@ -88,7 +88,7 @@ class Sender:
         while True:
             try:
                 async with self._slot(submission, in_doubt=in_doubt):
-                    answer = await self._post(submission)
+                    answer = await self._post(submission, in_doubt=in_doubt)
                 job = job_unless_lost(answer, in_doubt=in_doubt)
             except NoAnswerError as error:
                 in_doubt = in_doubt or error.sent
@@ -148,24 +148,36 @@ class Sender:
 
     @asynccontextmanager
     async def _refused_if_cancelled(
-        self, submission: Submission, *, in_doubt: bool
+        self,
+        submission: Submission,
+        *,
+        in_doubt: bool,
+        connected: asyncio.Event | None = None,
     ) -> AsyncIterator[None]:
-        """If the wait inside is cancelled and nothing was sent, record that."""
+        """If the wait inside is cancelled and nothing was sent, record that.
+
+        Nothing of a request is sent before it is `connected`.
+        """
         try:
             yield
         except asyncio.CancelledError:
-            if not in_doubt:
+            if not (in_doubt or (connected is not None and connected.is_set())):
                 with anyio.CancelScope(shield=True):
                     await self._account_history.record_unsent(submission.key, CANCELLED)
             raise
 
-    async def _post(self, submission: Submission) -> HttpResponse:
-        answer = await self._transport.exchange(
-            "POST",
-            f"/v1/media/{submission.function}",
-            content=submission.body,
-            headers={"Idempotency-Key": submission.key},
-        )
+    async def _post(self, submission: Submission, *, in_doubt: bool) -> HttpResponse:
+        connected = asyncio.Event()
+        async with self._refused_if_cancelled(
+            submission, in_doubt=in_doubt, connected=connected
+        ):
+            answer = await self._transport.exchange(
+                "POST",
+                f"/v1/media/{submission.function}",
+                content=submission.body,
+                headers={"Idempotency-Key": submission.key},
+                connected=connected.set,
+            )
         if answer.status == 429:
             asked_s = retry_after_s(answer) or FIRST_PAUSE_S
             self._slots.rejected(asked_s if asked_s <= MAX_RETRY_AFTER_TOTAL_S else 0.0)

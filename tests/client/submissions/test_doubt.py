@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import socket
 import sqlite3
 import sys
 import threading
@@ -21,6 +22,7 @@ import pytest
 import mediakit as mk
 from mediakit.history import Entry, History
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.servers.serving import free_port
 from tests.support.service_in_memory import (
     API,
     CHARGE_MICRO_USD,
@@ -28,6 +30,7 @@ from tests.support.service_in_memory import (
     ServiceInMemory,
     says,
 )
+from tests.support.waiting import until
 
 KEY = "key-0123456789abcdef"
 DAY_S = 86_400.0
@@ -552,6 +555,37 @@ def test_what_is_cancelled_while_the_file_is_locked_is_not_sent_by_the_next_star
         assert service.posts == []
         again.submit("text-to-video", prompt="a kite", **CLIP)
     assert len(service.jobs) == 1
+
+
+def test_what_is_cancelled_while_it_connects_is_not_sent_by_the_next_start(
+    tmp_path: Path,
+) -> None:
+    # It takes connections, and never answers the handshake of TLS.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(PATIENCE_S)
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        settings: Any = {"home": tmp_path, "catalog": mk.Catalog.default()}
+        client = mk.Client(url, "key", **settings)
+        # Where no upper price is known, no balance is read first.
+        clip = f"http://127.0.0.1:{free_port()}/clip.mp4"
+
+        def states() -> list[str]:
+            return list(client.history.frame()["state"])
+
+        async def cell() -> None:
+            call = client.core.submit("video-upscale", video_url=clip)
+            task = asyncio.create_task(call)
+            await asyncio.to_thread(until, lambda: states() == ["unanswered"])
+            connection, _ = await asyncio.to_thread(silent.accept)
+            task.cancel()
+            with connection, pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(cell())
+        assert states() == ["refused"]
+        client.close()
+        with mk.Client(url, "key", **settings) as again:
+            assert again.resume() == []
 
 
 # -- resume --------------------------------------------------------------------------
