@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import mediakit as mk
 from mediakit import Client
 from mediakit.errors import InputError
 from tests.sweep.runs import run
+from tests.sweep.service import Service
 
 VERSIONS = {"v1": "a {s} at dawn", "v2": "a {s} at dusk"}
 SHOTS = ["cup", "box"]
@@ -85,6 +88,36 @@ def test_labels_are_carried_and_never_sent(client: Client) -> None:
 
     results.score(note_id, version="1")
     assert sorted(seen) == [7, 7, 8, 8]
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"])
+def test_a_versions_name_and_a_label_are_there_after_a_restart_and_for_a_colleague(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    history: dict[str, Any] = {}
+    if place == "postgres":
+        history = {"history": request.getfixturevalue("postgres_url")}
+    service = Service()
+    with service.client(tmp_path / "home", **history) as first:
+        named = run(first, first.sweep("text-to-video", prompt=VERSIONS, s=SHOTS)).id
+        labelled = run(
+            first, first.sweep("text-to-video", rows=ROWS, labels=["id", "expected"])
+        ).id
+
+    # On a shared history, a colleague has a folder of their own.
+    home = tmp_path / ("colleague" if history else "home")
+    with service.client(home, **history) as second:
+        found = [second.sweep_results(each) for each in (named, labelled)]
+        found[1].export(tmp_path / "out")
+        both = mk.concat(found)
+
+    assert both["prompt"].tolist() == ["v1", "v1", "v2", "v2", "a kite", "a gull"]
+    assert both["id"].tolist()[-2:] == [7, 8]
+    assert both["id"].isna().sum() == 4
+    manifest = pd.read_csv(tmp_path / "out" / "manifest.csv")
+    for frame in (both.iloc[-2:], manifest):
+        assert frame["expected"].astype("str").tolist()[0] == "sky"
+        assert frame["id"].astype("int64").tolist() == [7, 8]
 
 
 @pytest.mark.parametrize(
