@@ -297,21 +297,72 @@ def exchanged_profile() -> bytes:
     return bytes(profile)
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def linear_grey_profile() -> bytes:
+    """Return a profile of grey levels that are proportional to light (ICC.1, 8.4)."""
+
+    white = struct.pack(">3i", *(round(n * 65_536) for n in (0.9642, 1, 0.8249)))
+    tags = {b"wtpt": b"XYZ " + bytes(4) + white, b"kTRC": b"curv" + bytes(8)}
+    table, content = struct.pack(">I", len(tags)), b""
+    for name, tag in tags.items():
+        at = 128 + 4 + 12 * len(tags) + len(content)
+        table += name + struct.pack(">2I", at, len(tag))
+        content += tag
+    header = bytearray(128)
+    header[0:4] = struct.pack(">I", 128 + len(table) + len(content))
+    header[8:24] = b"\x02\x40\0\0mntrGRAYXYZ "
+    header[36:40], header[68:80] = b"acsp", white
+    return bytes(header) + table + content
+
+
+EXCHANGED = Image.new("RGB", (64, 48), (200, 30, 30))  # green by its profile
+LINEAR = Image.new("L", (64, 48), 128)  # 188 in sRGB (IEC 61966-2-1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "picture", "colour"),
+    [
+        ("PNG", EXCHANGED, (30, 200, 30)),
+        ("JPEG", EXCHANGED, (30, 200, 30)),
+        ("PNG", EXCHANGED.quantize(), (30, 200, 30)),
+        ("PNG", LINEAR, (188, 188, 188)),
+        ("JPEG", LINEAR, (188, 188, 188)),
+        ("PNG", LINEAR.convert("LA"), (188, 188, 188)),
+    ],
+    ids=["PNG", "JPEG", "palette", "grey", "grey JPEG", "grey and alpha"],
+)
 def test_a_profile_is_applied_before_it_is_dropped(
-    client: Client, tmp_path: Path, kind: str
+    client: Client,
+    tmp_path: Path,
+    kind: str,
+    picture: Image.Image,
+    colour: tuple[int, int, int],
 ) -> None:
+    is_grey = picture.mode in ("L", "LA")
+    profile = linear_grey_profile() if is_grey else exchanged_profile()
     path = tmp_path / "a"
-    # Green by its profile: red and green are exchanged.
-    Image.new("RGB", (64, 48), (200, 30, 30)).save(
-        path, kind, icc_profile=exchanged_profile()
-    )
+    picture.save(path, kind, icc_profile=profile)
 
     job = client.run("image-upscale", image_url=path)
     result = Image.open(job.download(tmp_path / "out.jpg"))
-    for picture in (Image.open(BytesIO(poster_jpeg(path))), result):
-        pixel = np.asarray(picture.convert("RGB"))[4, -4].astype(int)
-        assert np.abs(pixel - (30, 200, 30)).max() < 12
+    for seen in (Image.open(BytesIO(poster_jpeg(path))), result):
+        pixel = np.asarray(seen.convert("RGB"))[4, -4].astype(int)
+        assert np.abs(pixel - colour).max() < 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"), [("JPEG", "CMYK"), ("PNG", "L"), ("PNG", "P"), ("PNG", "LA")]
+)
+def test_a_result_in_rgb_has_no_profile_of_other_channels(
+    client: Client, tmp_path: Path, kind: str, mode: str
+) -> None:
+    path = tmp_path / "a"
+    picture = Image.new("RGB", (64, 48), (10, 200, 30)).convert(mode)
+    picture.save(path, kind, icc_profile=b"of other channels")
+
+    job = client.run("image-upscale", image_url=path, output_format="png")
+    with Image.open(job.download(tmp_path / "out.png")) as result:
+        assert result.mode.startswith("RGB")
+        assert "icc_profile" not in result.info
 
 
 def test_a_picture_that_becomes_rgb_does_not_keep_the_profile_of_cmyk() -> None:

@@ -170,12 +170,12 @@ def _small(image: PILImage, max_px: int, mode: str) -> PILImage:
     for top in range(0, image.height, rows):
         bottom = min(top + rows, image.height)
         strip = image.crop((0, top, image.width, bottom))
-        if strip.mode == "CMYK":
+        if strip.mode in ("CMYK", "L", "LA"):  # their profiles do not fit RGB
             strip = in_srgb(strip)
         part = on_white(eight_bits(strip, levels)).convert("RGB")
         small.paste(part.reduce(factor), (0, top // factor))
     small.thumbnail((max_px, max_px), Image.Resampling.BOX)
-    if image.mode in ("RGB", "RGBA"):
+    if image.mode in ("RGB", "RGBA", "P"):
         small.info = image.info
         small = in_srgb(small)
     return _turned(small, orientation).convert(mode)
@@ -221,22 +221,34 @@ def _levels(image: PILImage) -> Levels:
 
 
 def in_srgb(image: PILImage) -> PILImage:
-    """Convert the colours of a picture by its profile; without one they stay."""
+    """Convert the colours of a picture by its profile; without one they stay.
+
+    The result has no profile: in another mode, it would be of other channels.
+    """
     from PIL import ImageCms
 
     profile = image.info.get("icc_profile")
-    if not profile or image.mode not in ("RGB", "RGBA", "CMYK"):
+    if not profile:
         return image
+    if image.mode == "P":
+        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    if image.mode not in ("RGB", "RGBA", "CMYK", "L", "LA"):
+        return image
+    image.info.pop("icc_profile")
+    alpha = image.getchannel("A") if image.mode == "LA" else None
+    colours = image if alpha is None else image.getchannel("L")
     mode = "RGBA" if image.mode == "RGBA" else "RGB"
     srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB"))
     try:
         converted = ImageCms.profileToProfile(
-            image, BytesIO(profile), srgb, outputMode=mode
+            colours, BytesIO(profile), srgb, outputMode=mode
         )
     except (ImageCms.PyCMSError, OSError, ValueError):
         return image  # viewers ignore a profile that they cannot read
     assert converted is not None  # it is not converted in place
     converted.info.pop("icc_profile", None)
+    if alpha is not None:
+        converted.putalpha(alpha)
     return converted
 
 
