@@ -134,12 +134,15 @@ class JobError(Record):
     ] = ""
 
 
+_Url = Annotated[
+    str, Field(max_length=LONGEST_URL), AfterValidator(without_white_space)
+]
+
+
 class MediaFile(Record):
     """One output file of a job."""
 
-    url: Annotated[
-        str, Field(max_length=LONGEST_URL), AfterValidator(without_white_space)
-    ]
+    url: _Url
     content_type: str | None = None
 
 
@@ -354,9 +357,9 @@ class UploadGrant(Record):
     The upload URL is a secret while it is valid, so the repr omits it.
     """
 
-    upload_url: str = Field(repr=False)
+    upload_url: _Url = Field(repr=False)
     headers: dict[str, _Header] = Field(repr=False)
-    url: str
+    url: _Url
 
 
 class PostpaidCycle(Record):

@@ -22,7 +22,7 @@ from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.clients import async_client
-from tests.support.samples.media_samples import make_png, make_wav
+from tests.support.samples.media_samples import make_picture, make_png, make_wav
 from tests.support.servers.storage import SIGNATURE, Storage
 
 API_KEY = "key-0123456789abcdef"
@@ -79,6 +79,28 @@ def test_the_grants_headers_are_sent_verbatim_with_a_length_and_without_the_key(
     assert storage.taken["/put/1"] == file.read_bytes()
     done = [0, BLOCK_BYTES, 2 * BLOCK_BYTES, size]
     assert seen == [Transfer("upload", "a.wav", each, size) for each in done]
+
+
+def test_the_url_of_a_grant_is_read_as_browsers_read_it(tmp_path: Path) -> None:
+    file = make_png(tmp_path / "a.png")
+    with Storage() as storage:
+        storage.folder = "/für mich/%2F"
+        client = client_of(storage, tmp_path)
+        run(client, lambda: client.upload(file))
+
+    assert storage.taken == {"/f%C3%BCr%20mich/%2F/1": file.read_bytes()}
+
+
+def test_a_photo_of_several_pictures_is_announced_as_a_jpeg(tmp_path: Path) -> None:
+    file = tmp_path / "phone.jpg"
+    photo = make_picture((64, 48))
+    photo.save(file, "MPO", save_all=True, append_images=[photo])
+    with Storage() as storage:
+        client = client_of(storage, tmp_path)
+        run(client, lambda: client.upload(file))
+
+    [headers] = storage.headers_of("PUT")
+    assert headers["content-type"] == "image/jpeg"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -18,7 +19,7 @@ from functools import cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from weakref import finalize
 
 import aiohttp
@@ -47,6 +48,7 @@ from mediakit.web_environment import (
     checked_ssl_context,
     needs_certificates,
 )
+from mediakit.web_urls import parts_of
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
@@ -443,6 +445,10 @@ TRACE: Mapping[str, Any] = {"trace": _raise_for_tunnel_auth}
 
 def _address(url: str) -> URL:
     """Return a URL as it is written: %2F of a signed one must not become a slash."""
+    if not url.isascii():  # a request line holds nothing else
+        parts = parts_of(url)
+        path, query = map(_in_ascii, (parts.path, parts.query))
+        url = parts._replace(path=path, query=query).geturl()
     try:
         address = URL(url, encoded=True)
         if address.scheme in ("http", "https") and address.host and address.port:
@@ -450,6 +456,10 @@ def _address(url: str) -> URL:
     except ValueError:
         pass
     raise NoAnswerError(INVALID_URL, sent=False, is_final=True)
+
+
+def _in_ascii(part: str) -> str:
+    return re.sub(r"[^\x00-\x7f]+", lambda match: quote(match[0]), part)
 
 
 # -- the service ----------------------------------------------------------------------

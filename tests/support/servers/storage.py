@@ -38,6 +38,7 @@ class Storage(LoopbackServer):
     """
 
     late_s = 0.0  # how late a PUT is answered
+    folder = "/put"  # of what is uploaded, in the URLs of grants
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
             "X-Granted": f"grant {number}",
             **self.server.granted_length(asked["size_bytes"]),
         }
-        place = f"{self.server.base_url}/put/{number}"
+        place = f"{self.server.base_url}{self.server.folder}/{number}"
         grant = {
             "upload_url": f"{place}?signature={SIGNATURE}&x=%2F+'",
             "headers": headers,
