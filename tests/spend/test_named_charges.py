@@ -146,6 +146,22 @@ def test_commas_between_thousands_are_no_part_of_an_amount(
             assert frame["charge_micro_usd"].tolist() == [charge]
 
 
+def test_a_csv_with_two_columns_of_the_name_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = '[reports]\ncharge_usd = "spend"\n'
+    (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}{table}")
+    monkeypatch.chdir(tmp_path)
+    bill = Bill.of(bill_row(0))
+    bill.csv = "model,spend,spend\nacme/dream-2,0.34,0\nSumme,0.34,0\n"
+    with (
+        BillingServer(bill) as server,
+        connected(server, tmp_path) as client,
+        pytest.raises(mk.ServiceError, match="2 columns spend"),
+    ):
+        client.spend.monthly_csv()
+
+
 # 1,234 dollars may be a dollar and 23.4 cents, where people write so.
 @pytest.mark.parametrize(
     "amount", ["0.0000001", "1,5", "1,234", "0,680", "NaN", "1e999999", True, []]

@@ -168,7 +168,10 @@ def test_a_day_that_cannot_be_read_is_missing_and_kept_as_it_was_sent():
 
 
 def test_an_amount_that_is_not_called_a_charge_is_not_taken_for_one():
-    with pytest.raises(ServiceError, match="no list with charge_micro_usd"):
+    words = (
+        r"no list with charge_micro_usd \(.*add \[reports\] to mediakit.toml\)\. Read"
+    )
+    with pytest.raises(ServiceError, match=words):
         daily_frame([{"day": "2026-10-01", "model": "a", "amount_micro_usd": 5}])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mediakit.errors import IncompleteDataWarning
+from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.spend.frames import (
     csv_frame,
     daily_frame,
@@ -85,6 +85,13 @@ def test_totals_of_each_vendor_that_are_called_total_are_not_the_months(
     frame = csv_frame("\n".join([HEAD, *lines]))
     assert summed(frame) == frame.attrs["total_micro_usd"] == 420_007
     assert doubts_of(frame) == []
+
+
+@pytest.mark.parametrize("name", ["charge_micro_usd", "model", "jobs"])
+def test_a_csv_with_two_columns_of_a_name_is_not_read(name: str) -> None:
+    for other in ("0", "5"):
+        with pytest.raises(ServiceError, match=f"2 columns {name}"):
+            csv_frame(f"{HEAD},{name}\n{A},1,5,{other}\ntotal,1,5,{other}")
 
 
 def test_models_that_cost_nothing_are_rows() -> None:

@@ -55,6 +55,9 @@ class ReportColumns:
         name, unit = self._column(header)
         if name is None:
             return text
+        if (count := header.count(name)) > 1:
+            text = f"The {report} could not be read: it has {count} columns {name}."
+            raise ServiceError(text, status=200)
         place = header.index(name)
         header = [AS_SENT if each == CHARGE else each for each in header]
         header[place] = CHARGE

@@ -115,6 +115,10 @@ def csv_frame(text: str) -> pd.DataFrame:
     """
     header, records = _csv_rows(text)
     check_names(header, CSV, ((CHARGE,), _NAMES))
+    leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
+    for name in leading:
+        if (count := header.count(name)) > 1:  # which of them counts, nobody says
+            raise unread(CSV, f"{count} columns {name}")
     rows = table_of(records)
     place, is_sum, doubts = csv_totals(rows)
     totals = [] if place is None else [rows.iloc[place].to_dict()]
@@ -124,7 +128,6 @@ def csv_frame(text: str) -> pd.DataFrame:
         # "007" is a name.
         if (numbers.map(str) == rows[name])[rows[name].notna()].all():
             rows[name] = numbers
-    leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
     report = {
         ("total_micro_usd" if name == CHARGE else str(name)): whole_number(value)
         for row in totals
@@ -324,10 +327,13 @@ def rows_of(
     filled = [table_of(_records(found)) for found in lists if found]
     if lists and not filled:
         return pd.DataFrame(), report
-    charges = [rows for rows in filled if needed[0][0] in rows]
-    if len(charges) != 1:
-        count = "no list" if not charges else f"{len(charges)} lists"
-        raise unread(what, f"{count} with {needed[0][0]}, not one")
+    charge = needed[0][0]
+    charges = [rows for rows in filled if charge in rows]
+    if not charges:
+        advice = "if the charge has another name, add [reports] to mediakit.toml"
+        raise unread(what, f"no list with {charge} ({advice})")
+    if len(charges) > 1:
+        raise unread(what, f"{len(charges)} lists with {charge}, not one")
     check_names(charges[0], what, needed)
     return charges[0], report
 
