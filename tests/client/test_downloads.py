@@ -628,14 +628,21 @@ def test_a_remote_file_of_something_else_is_never_replaced_silently(
     assert bucket.find("/bucket") == ["/bucket/a.png"]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EIO, "Input/output error"),
+        FileNotFoundError("The specified bucket does not exist"),
+    ],
+)
 def test_a_remote_file_appears_whole_or_not_at_all(
-    job: Job, bucket: Any, monkeypatch: pytest.MonkeyPatch
+    job: Job, bucket: Any, monkeypatch: pytest.MonkeyPatch, error: OSError
 ) -> None:
     def broken(*_: Any) -> None:
-        raise OSError(errno.EIO, "Input/output error")
+        raise error
 
     monkeypatch.setattr(type(bucket), "mv", broken)
-    with pytest.raises(InputError, match="Input/output"):
+    with pytest.raises(InputError, match=error.strerror or str(error)):
         job.download("memory://bucket/a.png")
     # A sidecar without its file is in nobody's way.
     assert bucket.find("/bucket") == ["/bucket/a.png.json"]

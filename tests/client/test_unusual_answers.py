@@ -142,6 +142,18 @@ def test_a_refusal_of_unknown_shape_is_quoted_and_a_web_page_is_not(
     assert "<html>" not in str(caught.value)
 
 
+@pytest.mark.parametrize("words", ["slow down", "slow down.", "slow down!"])
+@pytest.mark.parametrize("status", [401, 403, 409, 429])
+def test_what_a_service_says_is_a_sentence_of_its_own(
+    service: ServiceInMemory, client: mk.Client, status: int, words: str
+) -> None:
+    service.on_submit = says(httpx.Response(status, json={"message": words}))
+    with pytest.raises(mk.MediakitError) as caught:
+        client.submit("text-to-video", **CLIP)
+    sentence = words if words[-1] in ".!" else f"{words}."
+    assert f" The service says: {sentence} " in str(caught.value)
+
+
 def test_a_refused_webhook_is_still_named(
     service: ServiceInMemory, client: mk.Client
 ) -> None:

@@ -305,8 +305,7 @@ def error_of(
         return rejection(answer, job, clock)
     if answer.status in (400, 422):
         return refused_input(answer, what)
-    said = f" The service says: {answer.reason}" if answer.reason else ""
-    tail = f"{said} {then}".rstrip()
+    tail = f"{words_of_service(answer.reason)} {then}".rstrip()
     if answer.status == 429:
         text = f"Too many requests.{tail}"
         return _rate_limit(answer, text, None, clock, in_doubt=in_doubt)
@@ -350,6 +349,12 @@ def refused_input(
     return InputError.of([problem], then=then, sent=None if in_doubt else True)
 
 
+def words_of_service(words: str) -> str:
+    """Return a sentence that quotes the service, after a space; "" without words."""
+    end = "" if words.endswith((".", "!", "?", "…")) else "."
+    return f" The service says: {words}{end}" if words else ""
+
+
 def charged_text(charge_micro_usd: int) -> str:
     """Say that a job was charged that should not have been (spec 7.3)."""
     return (
@@ -369,9 +374,9 @@ def rejection(answer: HttpResponse, job: JobRecord, clock: Clock) -> MediakitErr
     """Return the error for a job that was rejected on submission (spec 4.3)."""
     code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
     words = job.error.message if job.error else ""
-    said = f" The service says: {words}" if words else ""
     text = (
-        f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
+        f"{_REJECTED.get(code, 'The service rejected the request')} ({code})."
+        f"{words_of_service(words)} "
         f"The request was sent; job {job.id} was rejected. "
     )
     if charge_micro_usd := job.settled_charge_micro_usd:

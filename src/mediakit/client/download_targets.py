@@ -18,7 +18,7 @@ from mediakit.errors import InputError
 from mediakit.extras import install_command
 from mediakit.media import local_file
 from mediakit.rules import Problem
-from mediakit.safe_text import shown
+from mediakit.safe_text import quoted, shown, with_shown_urls
 from mediakit.web_urls import parts_of
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -241,7 +241,9 @@ class NameTakenError(InputError):
 
 def unwritable(place: Path | str, error: OSError) -> InputError:
     """Return the error for a result that cannot be written to its destination."""
-    reason = error.strerror or type(error).__name__
+    # Storages on other machines say only in words what is wrong.
+    words = with_shown_urls(quoted(str(error)))
+    reason = error.strerror or words or type(error).__name__
     if error.errno in NO_ROOM:
         reason = "there is not enough space"
     elif isinstance(error, PermissionError):

@@ -16,6 +16,7 @@ from mediakit.client.answers import (
     parse,
     refused_input,
     retry_after_s,
+    words_of_service,
 )
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError
@@ -187,12 +188,12 @@ _MAY_BE_MADE = f"may have created the job; if so, you are charged once. {KEPT}"
 
 
 def _conflict(answer: HttpResponse, submission: Submission) -> ConflictError:
-    service_text = f" The service says: {answer.reason}" if answer.reason else ""
     callback = "a" if submission.webhook_url else "no"
     digest = sha256(submission.body).hexdigest()
     return ConflictError(
         f"The service has the idempotency key {submission.key[:SHOWN_DIGITS]}… of this "
-        f"request with another body or webhook_url (409).{service_text} This request "
+        f"request with another body or webhook_url (409)."
+        f"{words_of_service(answer.reason)} This request "
         "created no job, and is not sent again under that key: a job under it belongs "
         f'to another request. {NOT_CHARGED} take="next" sends this request under a new '
         f"key. It was sent to {submission.function} with {callback} webhook_url and "

@@ -43,7 +43,7 @@ class DataDir:
         except OSError as problem:
             raise ServiceError(
                 f"The sandbox cannot store data in {self.path}: {problem.strerror}. "
-                "Choose another folder."
+                "Choose another folder, with MEDIAKIT_HOME or --data-dir."
             ) from None
 
     def _make_private(self) -> None:

@@ -145,7 +145,7 @@ def test_a_port_that_is_taken_is_an_error_in_words(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
 
-    with pytest.raises(ServiceError, match="Choose another folder"):
+    with pytest.raises(ServiceError, match="MEDIAKIT_HOME or --data-dir"):
         start_embedded(tmp_path / "file")
 
 

@@ -45,7 +45,8 @@ class SandboxDatabase:
             self._connection.close()
             raise ServiceError(
                 f"The sandbox's database {path} could not be opened and written: "
-                f"{error}. Choose another folder, or move this one away."
+                f"{error}. Choose another folder, with MEDIAKIT_HOME or --data-dir, "
+                "or move this one away."
             ) from error
         except BaseException:
             self._connection.close()
