@@ -35,7 +35,7 @@ def client_of(service: ServiceInMemory, home: Path) -> mk.Client:
     return service.client(home)
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [425, 429, 500, 502, 503, 504])
 def test_a_grant_and_erasing_that_are_refused_for_a_moment_are_asked_for_again(
     tmp_path: Path, status: int
 ) -> None:

@@ -245,6 +245,20 @@ def test_a_rate_limit_pauses_all_reads_of_that_client_and_of_no_other() -> None:
     run(scenario())
 
 
+def test_a_wait_of_milliseconds_is_no_reason_to_read_without_pause() -> None:
+    service = Service({"media_0": Course(runs_s=600)})
+
+    async def scenario() -> None:
+        service.submit("media_0")
+        service.fault = lambda _: limited(0.001, service)
+        await service.clock.advance(60.0)
+        assert 10 <= len(service.reads) <= 61
+        for client in service.clients:
+            client.stop()
+
+    run(scenario())
+
+
 def test_a_limit_beyond_two_minutes_ends_the_waiting_and_not_the_watching() -> None:
     service = Service({name: Course(runs_s=30) for name in names(3)})
 

@@ -95,6 +95,16 @@ def test_an_array_that_is_no_picture_is_refused_with_its_shape(
     assert raised.value.got == got
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_what_is_masked_in_an_array_is_black(dtype: Any) -> None:
+    mask = np.eye(4, dtype=bool)
+    array = np.ma.masked_array(np.ones((4, 4), dtype), mask)
+
+    levels = pixels(file_of(array, "x"))
+    assert (levels[mask] == 0).all()
+    assert (levels[~mask] > 0).all()
+
+
 @pytest.mark.parametrize("value", ["cat.png", Path("cat.png"), None, 5, ["a"], {}])
 def test_anything_else_is_left_as_it_is(value: object) -> None:
     assert file_of(value, "image_url") is None

@@ -16,6 +16,7 @@ PYTHON = "{python}"
 TESTS = ("pytest", "-p", "no:cacheprovider")
 # It is pyright as a wheel that needs no Node.js; `make check` has mypy.
 PYRIGHT = ("basedpyright", "--pythonpath", PYTHON)
+TYPED_CALLS = Path(__file__).with_name("typed_calls.py")
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("example")]  # one environment
 
@@ -51,3 +52,7 @@ def project(
 @pytest.mark.parametrize("command", [TESTS, PYRIGHT], ids=lambda words: words[0])
 def test_an_example_passes(project: Project, command: tuple[str, ...]) -> None:
     assert project.run(*command)
+
+
+def test_pyright_knows_the_types_of_the_calls_in_the_readme(project: Project) -> None:
+    assert project.run(*PYRIGHT, "--level", "error", str(TYPED_CALLS))

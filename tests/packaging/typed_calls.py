@@ -1,4 +1,4 @@
-"""What a type checker knows of the calls in the README: mypy checks it.
+"""What a type checker knows of the calls in the README: mypy and pyright check it.
 
 Nothing runs it.
 """

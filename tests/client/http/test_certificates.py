@@ -1,4 +1,4 @@
-"""Variables of the environment that name certificates which cannot be used."""
+"""Variables of the environment that name files of TLS which cannot be used."""
 
 from __future__ import annotations
 
@@ -18,19 +18,30 @@ def unusable(folder: Path, what: str) -> str:
     place = folder / f"{what}.pem"
     if what == "folder":
         place.mkdir()
-    elif what != "gone":
+    elif not what.endswith("gone"):
         place.write_text("" if what == "empty" else "no certificate")
     return str(place)
 
 
-@pytest.mark.parametrize("what", ["gone", "empty", "folder", "text"])
-def test_an_unusable_certificate_is_named_at_once_and_only_where_it_is_needed(
+@pytest.mark.parametrize(
+    ("variable", "what"),
+    [
+        ("SSL_CERT_FILE", "gone"),
+        ("SSL_CERT_FILE", "empty"),
+        ("SSL_CERT_FILE", "folder"),
+        ("SSL_CERT_FILE", "text"),
+        ("SSLKEYLOGFILE", "folder"),
+        ("SSLKEYLOGFILE", "no folder/gone"),
+    ],
+)
+def test_an_unusable_file_of_tls_is_named_at_once_and_only_where_it_is_needed(
     sandbox: RunningSandbox,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    variable: str,
     what: str,
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", unusable(tmp_path, what))
+    monkeypatch.setenv(variable, unusable(tmp_path, what))
     with mk.Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
         job = client.run("text-to-image", prompt="a kite")
         assert job.download(tmp_path).exists()
@@ -43,7 +54,7 @@ def test_an_unusable_certificate_is_named_at_once_and_only_where_it_is_needed(
         clock=clock,
         catalog=mk.Catalog.default(),
     ) as client:
-        with pytest.raises(mk.ServiceError, match="SSL_CERT_FILE=") as caught:
+        with pytest.raises(mk.ServiceError, match=f"{variable}=") as caught:
             client.submit("text-to-image", prompt="a boat")
         assert caught.value.sent is False
         assert client.reserved_micro_usd() == 0

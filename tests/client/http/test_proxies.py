@@ -424,6 +424,7 @@ def test_wrong_credentials_for_a_proxy_say_that_it_refused_and_nothing_was_sent(
     gc.collect()  # so that what httpcore left open warns here
 
     assert "the proxy refused" in str(error)
+    assert "a user and a password" in str(error)
     assert "tried once" in str(error)
     assert "Nothing was sent" in str(error)
     assert {seen.credentials for seen in proxy.seen} == {"ann:wr@ng"}

@@ -200,7 +200,7 @@ def test_a_read_that_would_wait_for_more_than_two_minutes_says_until_when() -> N
     assert abs(error.retry_at - clock.now() - timedelta(seconds=61)).seconds < 5
 
 
-@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
 def test_a_read_that_is_rejected_for_good_ends_with_that_answer(status: int) -> None:
     clock = AdvancingClock()
     with ScriptedServer(answers_always(page(status=f"{status} No"))) as server:
