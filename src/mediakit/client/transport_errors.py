@@ -65,7 +65,11 @@ REASONS_UNSENT: Reasons = (
         "the proxy refused the connection (407): its URL must hold a user and a "
         "password that it accepts",
     ),
-    (httpx.ProxyError, "the proxy refused the connection"),
+    (
+        httpx.ProxyError,  # SOCKS gives no code of its own for a wrong password
+        "the proxy refused the connection: its URL may need a user and a password that "
+        "it accepts",
+    ),
     ((httpx.UnsupportedProtocol, httpx.InvalidURL, aiohttp.InvalidURL), INVALID_URL),
     (
         (httpx.PoolTimeout, httpcore.ConnectTimeout, aiohttp.ConnectionTimeoutError),
