@@ -3,6 +3,8 @@
 Nothing runs it.
 """
 
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from pathlib import Path
