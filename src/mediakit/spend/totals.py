@@ -7,7 +7,7 @@ about the other reports it says nothing (spec 4.19).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -154,8 +154,8 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
     open_day &= not open_day.all()
     keys = texts_of(rows[KEY]).fillna("") if KEY in rows else None
     # A million rows have a few names and keys.
-    named = rows[[name for name in NAMES if name in rows]].drop_duplicates()
-    names = _path_texts(named)
+    named = rows[[name for name in NAMES if name in rows]]
+    names = _path_texts(named[~_repeated(named, keep="first")])
     tells = (_is_any, _is_start, _is_only_word)
     is_open = any(tell(names).any() for tell in tells) or open_day.any()
     if keys is not None and not is_open:
@@ -193,9 +193,16 @@ def repeats(rows: pd.DataFrame, charges: pd.Series[int]) -> int:
     """Count the rows with a charge that repeat another row in every column."""
     # Few rows of a report have the same of these, and only they are read in full.
     names = [name for name in ("day", KEY) if name in rows]
-    is_alike = rows[names].assign(charge=charges).duplicated(keep=False)
+    is_alike = _repeated(rows[names].assign(charge=charges), keep=False)
     is_charged = (charges != 0).fillna(value=False)
     return int(rows[is_alike & is_charged].astype(str).duplicated().sum())
+
+
+def _repeated(rows: pd.DataFrame, keep: Literal["first", False]) -> pd.Series[bool]:
+    try:
+        return rows.duplicated(keep=keep)
+    except TypeError:  # a name or a key may be a list, which has no hash
+        return rows.astype(str).duplicated(keep=keep)
 
 
 def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
