@@ -47,8 +47,8 @@ FILLED: Mapping[str, tuple[list[Step], dict[str, Any]]] = {
             # The forms of tracks are folded below the timeline.
             ("press", "Track 1 · video · track-1 · 1 clip"),
             ("type", "ID", "stage"),
-            ("type", "Timestamp (ms)", "0"),
-            ("type", "Duration (ms)", "1500"),
+            ("type", "Timestamp (s)", "0"),
+            ("type", "Duration (s)", "1.5"),
             ("give", "URL", "URL", CLIP),
         ],
         {},

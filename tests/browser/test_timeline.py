@@ -110,14 +110,14 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
     show(lab, MEDIA + EMPTY, VALUES)
     form = lab.cell(0)
     form.get_by_role("button", name="Track 1").click()
-    start = form.get_by_label("timestamp (ms) *")
+    start = form.get_by_label("timestamp (s) *")
 
     for kind in ("image", "audio", "video", "image"):
         form.get_by_role("button", name=kind.capitalize(), exact=True).click()
         start.press_sequentially("12")
         form.get_by_label("url *").press_sequentially("x")
     expect(form.locator(".mk-tl-facts > span")).to_have_text("image")
-    wanted = "'timestamp': 12121212, 'url': 'xxxx'"
+    wanted = "'timestamp': 12121212000, 'url': 'xxxx'"
     # The last key may still be on its way to the kernel.
     until(lab.page, lambda: wanted in values(lab), lambda: values(lab))
     expect(start).to_have_value("12121212")

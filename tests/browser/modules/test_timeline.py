@@ -290,6 +290,31 @@ def test_a_new_block_takes_the_length_of_its_clip_unless_a_hand_gave_it_one(
     assert made.keyframes() == [(0, 3500), (3500, 1900)]
 
 
+def test_times_are_typed_and_shown_in_seconds_and_sent_in_milliseconds(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose(PAIR)
+    made.block(0, 1).click()
+    chosen = made.page.locator(".mk-chosen .mk-chosen")
+    start, length = (
+        chosen.get_by_label(f"{name} (s) *") for name in ("Timestamp", "Duration")
+    )
+    expect(start).to_have_value("3")
+    expect(length).to_have_value("2")
+    start.press("End")
+    start.press_sequentially(".25")
+    made.becomes((0, 2000), (3250, 2000))
+    expect(start).to_have_value("3.25")
+    expect(made.block(0, 1)).to_contain_text("3.25")
+    length.fill("soon")
+    expect(made.page.get_by_text("Must be a number").first).to_be_visible()
+    length.fill("6.1")
+    made.becomes((0, 2000), (3250, 6100))
+    made.block(0, 1).press("Alt+ArrowRight")
+    made.becomes((0, 2000), (3250, 6200))
+    expect(length).to_have_value("6.2")
+
+
 # Places, moves and adds at random; tells every value, and whether one before changed.
 WALK = """([source, spec, rows, seed]) => {
     const spans = new (new Function(`${source}; return Spans;`)())(spec);

@@ -137,9 +137,15 @@ def name_of(spec: FieldSpec) -> str:
     if spec.name == FURTHER.name:
         return FURTHER_LABEL
     unit = spec.unit or (spec.item.unit if spec.item else None)
+    unit = "s" if _is_in_seconds(spec) else unit
     # Each choice has the unit.
     has_unit = unit and spec.kind != "choice"
     return f"{label_of(spec)} ({unit})" if has_unit else label_of(spec)
+
+
+def _is_in_seconds(spec: FieldSpec) -> bool:
+    """Return whether people see milliseconds as seconds: where there is no slider."""
+    return spec.unit == "ms" and control_of(spec) == "number" and not reach_of(spec)
 
 
 def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
@@ -192,7 +198,11 @@ def _number(spec: FieldSpec, _: str, __: str) -> Payload:
         low = 0 if spec.low is None else max(0, int(spec.low))
         high = SEED_LIMIT if spec.high is None else min(int(spec.high), SEED_LIMIT)
         seed = [low, high] if spec.seed else None
-        return {"placeholder": "Random" if seed else placeholder, "seed": seed}
+        return {
+            "placeholder": "Random" if seed else placeholder,
+            "seed": seed,
+            "in_seconds": _is_in_seconds(spec),
+        }
     middle = round((reach.most - reach.least) / reach.step / 2) * reach.step
     return {
         "reach": list(reach),

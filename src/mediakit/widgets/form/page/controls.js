@@ -118,6 +118,10 @@ function fewChoices(spec, at) {
   };
 }
 
+// A time in milliseconds is typed and shown in seconds; other text stays.
+const scaled = (text, factor) =>
+  text.trim() && Number.isFinite(Number(text)) ? String(Number((Number(text) * factor).toPrecision(15))) : text;
+
 // A number in a box that may be empty; a seed has a dice.
 function freeNumber(spec, at) {
   const input = box("input", { inputMode: "decimal", placeholder: spec.placeholder ?? "" }, at.tell);
@@ -130,7 +134,10 @@ function freeNumber(spec, at) {
     };
     root.append(input, button("New seed", `Draw a number for ${spec.label.toLowerCase()}`, draw));
   }
-  return { root, input, read: () => input.value, write: (text) => fill(input, text ?? "") };
+  if (!spec.in_seconds) return { root, input, read: () => input.value, write: (text) => fill(input, text ?? "") };
+  const read = () => scaled(input.value, 1000);
+  const write = (text) => read() !== (text ?? "") && fill(input, scaled(text ?? "", 0.001));
+  return { root, input, read, write };
 }
 
 // A bounded number: typed into a box, or drawn on a slider. What is typed is not limited,
