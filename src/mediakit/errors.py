@@ -150,7 +150,7 @@ class InputError(MediakitError):
         self.accepted = accepted
         self.spec = spec
         self.problems = tuple(problems)
-        super().__init__(f"{self._sentences()} {then}", sent=sent)
+        super().__init__(f"{self._sentences()} {then}".rstrip(), sent=sent)
 
     def _sentences(self) -> str:
         if not self.problems:

@@ -126,7 +126,7 @@ def test_a_forecast_of_another_month_is_refused_in_words():
         cumulative(THREE_DAYS, forecast=november)
     assert str(refused.value) == (
         "forecast must be a forecast of the days of the frame, "
-        "1 to 3 October 2026 (got 'November 2026'). Nothing was sent."
+        "1 to 3 October 2026 (got 'November 2026')."
     )
 
 

@@ -231,9 +231,10 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_sent(
     options: dict[str, Any], field: str
 ) -> None:
     books = Books()
-    with pytest.raises(InputError, match="Nothing was sent") as caught:
+    with pytest.raises(InputError) as caught:
         daily(books, **options)
     assert caught.value.field == field
+    assert "sent" not in str(caught.value)  # nobody feared that
     assert books.asked == []
 
 

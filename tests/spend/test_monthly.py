@@ -60,9 +60,10 @@ def test_a_month_in_the_future_is_refused_by_the_services_clock(name: str) -> No
     ],
 )
 def test_what_is_no_month_is_refused_before_anything_is_sent(month: Any) -> None:
-    with pytest.raises(InputError, match="Nothing was sent") as caught:
+    with pytest.raises(InputError) as caught:
         read(Books(), "monthly", month)
     assert caught.value.field == "month"
+    assert "sent" not in str(caught.value)
 
 
 # -- the service's own bytes ------------------------------------------------------

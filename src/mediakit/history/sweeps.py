@@ -182,8 +182,13 @@ def sweep_names(
     ]
 
 
-def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFrame":
-    """Return the sweeps of a service as a frame, the newest first."""
+def sweeps_frame(
+    history: History, kinds: Mapping[str, str], *, service: str, account: str
+) -> "pd.DataFrame":
+    """Return the sweeps of a service as a frame, the newest first.
+
+    `kinds` has the short names of functions, by path.
+    """
     import pandas as pd
 
     is_completed = entries.c.status == JobStatus.COMPLETED
@@ -227,7 +232,8 @@ def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFra
     rows = history.database.rows(query)
     columns: list[Any] = [*zip(*rows, strict=True)] or [()] * 11
     ids, functions, axes, prompts, *counts, ratings, spent, begun, ended = columns
-    frame = pd.DataFrame({"sweep": text_array(ids), "function": text_array(functions)})
+    named = [kinds.get(path, path) for path in functions]
+    frame = pd.DataFrame({"sweep": text_array(ids), "function": text_array(named)})
     frame["axes"] = text_array([", ".join(json.loads(each)) for each in axes])
     frame["prompt"] = text_array(prompts)
     for name, values in zip(("cells", "completed", "kept"), counts, strict=True):

@@ -361,6 +361,7 @@ def _refuse_mixed(
             accepted=f"what counts against the budget {shown(named)}, as "
             "client.spend.budget(...).frame() gives it; or give an amount such as "
             '"$200" as the budget',
+            then="",
         )
     if forecast is None:
         return
@@ -374,6 +375,7 @@ def _refuse_mixed(
             accepted="the forecast of the same budget: "
             "client.spend.forecast(budget=...) for a Budget and the frame of "
             "client.spend.budget(...); without a Budget for client.spend.daily(...)",
+            then="",
         )
 
 
@@ -388,6 +390,7 @@ def _refuse_others(frame: pd.DataFrame, forecast: Forecast) -> None:
             got="other spend than that of the forecast",
             accepted=f"only the rows whose {column} is {shown(name)}, because the "
             f'forecast is of that one: daily(by="{BY[column]}"), filtered by {column}',
+            then="",
         )
 
 
@@ -433,7 +436,7 @@ def _days_drawn(by_day: pd.Series[int], ahead: pd.DataFrame | None) -> pd.Index:
         if not own.isin(ahead.index).all():
             accepted = f"a forecast of the days of the frame, {_month_or_days(own)}"
             got = _month_or_days(ahead.index)
-            raise InputError("forecast", got=got, accepted=accepted)
+            raise InputError("forecast", got=got, accepted=accepted, then="")
         return ahead.index
     if not len(own) or month_of(own[0].date()) != month_of(own[-1].date()):
         return own

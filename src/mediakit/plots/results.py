@@ -140,7 +140,7 @@ def _ordered(frame: pd.DataFrame, column: str) -> pd.Series:
     if len(values.cat.categories) > MOST_VALUES:
         text = f"{column} with {len(values.cat.categories):,} values"
         accepted = f"a column of at most {MOST_VALUES} values"
-        raise InputError("frame", got=text, accepted=accepted)
+        raise InputError("frame", got=text, accepted=accepted, then="")
     return values
 
 
@@ -444,7 +444,7 @@ def _inches(names: Sequence[str]) -> float:
 def _refuse_many(drawn: pd.DataFrame, field: str) -> None:
     if len(drawn) > MOST_VALUES:
         accepted = f"at most {MOST_VALUES} rows; select those to draw"
-        raise InputError(field, got=f"{len(drawn):,} rows", accepted=accepted)
+        raise InputError(field, got=f"{len(drawn):,} rows", accepted=accepted, then="")
 
 
 def _draw_intervals(
@@ -493,7 +493,7 @@ def frontier(
     """
     if by is None and "on_front" not in getattr(frame, "columns", ()):
         accepted = 'an axis, or several, such as by="resolution"'
-        raise InputError("by", got=by, accepted=accepted)
+        raise InputError("by", got=by, accepted=accepted, then="")
     points = frame
     if by is not None:
         from mediakit.sweep.rankings import pareto

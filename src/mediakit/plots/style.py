@@ -373,7 +373,9 @@ def canvas_on(
     height, in inches.
     """
     if theme is not None and theme not in THEMES:
-        raise InputError("theme", got=theme, accepted='"light" or "dark", or None')
+        raise InputError(
+            "theme", got=theme, accepted='"light" or "dark", or None', then=""
+        )
     axes = ax
     if axes is None:
         from matplotlib import pyplot as plt
@@ -402,7 +404,9 @@ def alt_text(ax: Axes) -> str:
     """
     text = getattr(getattr(ax, FRAME, None), "attrs", {}).get("alt_text")
     if text is None:
-        raise InputError("ax", got=ax, accepted="an Axes that mediakit.plots drew on")
+        raise InputError(
+            "ax", got=ax, accepted="an Axes that mediakit.plots drew on", then=""
+        )
     return str(text)
 
 
@@ -465,7 +469,7 @@ def check(
         value = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
     words = [f"{n} as {kinds[n][0]}" if n in kinds else n for n in needed]
     raise InputError(
-        field, got=value, accepted=f"{expected}: {all_of(words)}", spec="4.19"
+        field, got=value, accepted=f"{expected}: {all_of(words)}", spec="4.19", then=""
     )
 
 

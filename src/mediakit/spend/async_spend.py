@@ -292,7 +292,7 @@ class AsyncSpend:
         if sum(each is not None for each in (named, project, api_key_id)) > 1:
             accepted = "a mk.Budget, a project or an api_key_id, and only one of them"
             got = (budget, project, api_key_id)
-            raise InputError("budget", got=got, accepted=accepted)
+            raise InputError("budget", got=got, accepted=accepted, then="")
         asked = None if month is None else month_text(month)
         last_day = None if until is None else read_day("until", until)
         today = await self._today()
@@ -375,7 +375,7 @@ class AsyncSpend:
         if first > yesterday:
             accepted = f"a day that is over, up to {yesterday.isoformat()}"
             raise InputError(
-                "start", got=first.isoformat(), accepted=accepted, spec="4.19"
+                "start", got=first.isoformat(), accepted=accepted, spec="4.19", then=""
             )
         since = first - forecasting.HISTORY
         daily, _ = await self._daily_or_charges(since, last, by)
@@ -464,7 +464,7 @@ class AsyncSpend:
         today = self.service_clock.today()
         if first is not None and first > today:
             accepted = f"a day up to today, {today.isoformat()} in UTC"
-            raise InputError("start", got=first.isoformat(), accepted=accepted)
+            raise InputError("start", got=first.isoformat(), accepted=accepted, then="")
         return await self._charged(first, last, project)
 
     async def _charges_from(self, first: date) -> pd.DataFrame:
@@ -517,7 +517,9 @@ def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
     """Return the rows of one key, where the service reports keys."""
     if len(daily) and daily["api_key_id"].isna().all():
         accepted = "no key, because the service's daily report names none"
-        raise InputError("api_key_id", got=api_key_id, accepted=accepted, spec="4.19")
+        raise InputError(
+            "api_key_id", got=api_key_id, accepted=accepted, spec="4.19", then=""
+        )
     return daily[daily["api_key_id"] == api_key_id]
 
 
@@ -527,5 +529,5 @@ def _checked_keys(own_keys: object) -> tuple[str, ...] | None:
     keys = tuple(own_keys) if isinstance(own_keys, Iterable) else (own_keys,)
     if not all(isinstance(key, str) for key in keys):
         accepted = "ids of API keys, as api_key_id in client.spend.daily()"
-        raise InputError("own_keys", got=own_keys, accepted=accepted)
+        raise InputError("own_keys", got=own_keys, accepted=accepted, then="")
     return keys

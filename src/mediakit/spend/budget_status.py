@@ -100,7 +100,7 @@ def budget_status(
     """
     if not isinstance(budget, Budget):
         accepted = 'a budget, such as mk.Budget("team", "$500", period="month")'
-        raise InputError("budget", got=budget, accepted=accepted)
+        raise InputError("budget", got=budget, accepted=accepted, then="")
     month = _month_of_budget(budget, now.date(), month)
     label = budget.name if month is None else f"{budget.name} {month}"
     # A charge that settles between the two reads counts twice; none is missed.
@@ -158,11 +158,11 @@ def _month_of_budget(budget: Budget, today: date, month: str | None) -> str | No
         if month is None:
             return None
         accepted = f"no month, because {budget.name!r} is a budget without a period"
-        raise InputError("month", got=month, accepted=accepted)
+        raise InputError("month", got=month, accepted=accepted, then="")
     asked = current if month is None else month_text(month)
     if asked > current:
         accepted = f"a month that has begun, up to {current}"
-        raise InputError("month", got=month, accepted=accepted)
+        raise InputError("month", got=month, accepted=accepted, then="")
     return asked
 
 

@@ -74,6 +74,7 @@ def day_range(start: str | date, end: str | date) -> tuple[str, str]:
             got=last.isoformat(),
             accepted=f"a day not before the start, {first.isoformat()}",
             spec="4.19",
+            then="",
         )
     return first.isoformat(), last.isoformat()
 
@@ -89,7 +90,7 @@ def month_text(month: object) -> str:
         except ValueError:
             pass
     accepted = 'a month in UTC as "YYYY-MM", such as "2026-10"'
-    raise InputError("month", got=month, accepted=accepted, spec="4.19")
+    raise InputError("month", got=month, accepted=accepted, spec="4.19", then="")
 
 
 def month_of(day: date) -> str:
@@ -121,7 +122,7 @@ def read_day(field: str, day: object) -> date:
         except ValueError:
             pass
     accepted = 'a day in UTC as "YYYY-MM-DD", such as "2026-10-01", without a time'
-    raise InputError(field, got=day, accepted=accepted, spec="4.19")
+    raise InputError(field, got=day, accepted=accepted, spec="4.19", then="")
 
 
 # -- ranges of months ------------------------------------------------------------------
@@ -134,6 +135,7 @@ def by_month(first: date, last: date) -> list[Range]:
             "start",
             got=f"{first.isoformat()} to {last.isoformat()}",
             accepted=f"a range of at most {MOST_MONTHS} calendar months",
+            then="",
         )
     found: list[Range] = []
     while (end := month_end(first)) < last:

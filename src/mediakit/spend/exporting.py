@@ -60,7 +60,7 @@ def export_bytes(
     write = _WRITERS.get(suffix.lower())
     if write is None:
         accepted = "a file name that ends in .csv, .parquet or .xlsx"
-        raise InputError("path", got=suffix or "no suffix", accepted=accepted)
+        raise InputError("path", got=suffix or "no suffix", accepted=accepted, then="")
     extra = FORMAT_EXTRAS.get(suffix.lower())
     if extra and missing_modules(extra):
         accepted = f".csv, or this format after: {install_command(extra)}"

@@ -111,6 +111,7 @@ def refuse_future(month: str, today: date) -> None:
             accepted=f"a month that has begun, up to {current}: a forecast is made "
             "from what the month has cost so far",
             spec="4.19",
+            then="",
         )
 
 

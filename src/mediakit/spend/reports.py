@@ -192,7 +192,7 @@ def read_by(by: By) -> tuple[str, ...] | None:
     if isinstance(names, list | tuple) and all(name in list(COLUMNS) for name in names):
         return tuple(dict.fromkeys(names))
     accepted = f"any of {', '.join(COLUMNS)}, alone or in a list; or None"
-    raise InputError("by", got=by, accepted=accepted)
+    raise InputError("by", got=by, accepted=accepted, then="")
 
 
 def summed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:

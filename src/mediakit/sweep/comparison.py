@@ -112,7 +112,9 @@ def compare(
     given: object = frame
     if not isinstance(given, pd.DataFrame):
         accepted = "a frame of results, such as results.frame() or mk.concat([...])"
-        raise InputError("frame", got=f"a {type(given).__name__}", accepted=accepted)
+        raise InputError(
+            "frame", got=f"a {type(given).__name__}", accepted=accepted, then=""
+        )
     frame = _with_axis(frame, axis, by)
     axes = axes_of(frame)
     frame = frame.assign(**{value: numbers_of(frame, value, "value")})
@@ -138,7 +140,7 @@ def _with_axis(frame: pd.DataFrame, axis: str, by: By) -> pd.DataFrame:
         return frame
     if by is None or axis not in frame or axis == "take":
         known = f"one of {', '.join(axes)}" if axes else "an axis; there are none"
-        raise InputError("axis", got=axis, accepted=known)
+        raise InputError("axis", got=axis, accepted=known, then="")
     pairs = frame[columns_of(frame, by)].astype("object")
     if "take" not in frame:
         # Rows of one value and pair are draws of it.
@@ -163,7 +165,9 @@ def compare_sweeps(
     axes = axes_of(after)
     names = [name for name in axes_of(before) if name in axes] if by is None else by
     if not names:
-        raise InputError("by", got=None, accepted="a column that both sweeps have")
+        raise InputError(
+            "by", got=None, accepted="a column that both sweeps have", then=""
+        )
     parts = [
         frame[[*dict.fromkeys([*columns_of(frame, names), *frame])]]
         .astype(dict.fromkeys(columns_of(frame, names), "object"))
@@ -181,7 +185,7 @@ def _differences(
     if len(values) > MOST_VALUES:
         got = f"{axis} with {len(values)} values"
         accepted = f"an axis of at most {MOST_VALUES} values"
-        raise InputError("axis", got=got, accepted=accepted)
+        raise InputError("axis", got=got, accepted=accepted, then="")
     groups = known.groupby([*units, axis], observed=True, dropna=False, sort=False)
     stars = groups[value].agg(["mean", "size"]).astype("float64")
     order = list(values)

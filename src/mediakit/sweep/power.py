@@ -173,7 +173,7 @@ def power_of(
     if pairing is None:
         names = ", ".join(plan.axes)
         accepted = f"an axis with two values or more that can be sent ({names})"
-        raise InputError("axis", got=axis, accepted=accepted)
+        raise InputError("axis", got=axis, accepted=accepted, then="")
     limit = budget_of("sweep", budget)
     planned = pairs = len(pairing.pairs)
     if limit is not None:
@@ -198,7 +198,9 @@ def power_of(
 def _positive(field: str, number: object) -> float:
     value = real(number)
     if value is None or not 0 < value < math.inf:
-        raise InputError(field, got=number, accepted="a number above 0, such as 0.5")
+        raise InputError(
+            field, got=number, accepted="a number above 0, such as 0.5", then=""
+        )
     return value
 
 

@@ -38,7 +38,9 @@ def axes_of(frame: pd.DataFrame) -> list[str]:
     """Return the axes of a frame of results: the columns to the left of `take`."""
     names = list(frame.columns)
     if "take" not in names:
-        raise InputError("frame", got=", ".join(names), accepted="a column take")
+        raise InputError(
+            "frame", got=", ".join(names), accepted="a column take", then=""
+        )
     return names[: names.index("take")]
 
 
@@ -48,7 +50,7 @@ def columns_of(frame: pd.DataFrame, by: By, field: str = "by") -> list[str]:
     for name in names:
         if name not in frame:
             accepted = f"one of {', '.join(map(str, frame.columns))}"
-            raise InputError(field, got=name, accepted=accepted)
+            raise InputError(field, got=name, accepted=accepted, then="")
     return names
 
 
@@ -63,10 +65,10 @@ def numbers_of(frame: pd.DataFrame, name: str, field: str) -> "pd.Series[float]"
         column = column.astype("object")
     if column.dtype == "object":
         if pd.api.types.infer_dtype(column, skipna=True) not in NUMBERS:
-            raise InputError(field, got=name, accepted="a column of numbers")
+            raise InputError(field, got=name, accepted="a column of numbers", then="")
         column = column.map(float, na_action="ignore")
     elif not pd.api.types.is_numeric_dtype(column.dtype):
-        raise InputError(field, got=name, accepted="a column of numbers")
+        raise InputError(field, got=name, accepted="a column of numbers", then="")
     return column.astype("Float64").astype("float64")
 
 
@@ -319,6 +321,7 @@ def bradley_terry(preferences: Iterable[Any] | pd.DataFrame) -> pd.DataFrame:
             "preferences",
             got=str(names[won[won == lost][0]]),
             accepted="comparisons of two different items",
+            then="",
         )
     weights = np.where(ties, 0.5, 1.0)
     strength, covariance = _strengths(won, lost, weights, len(names))

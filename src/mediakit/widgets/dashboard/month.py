@@ -68,7 +68,7 @@ def readable_month(month: str | None, today: date) -> str:
     asked = current if month is None else month_text(month)
     if asked > current:
         accepted = f'a month that has begun, at most "{current}"'
-        raise InputError("month", got=month, accepted=accepted, spec="4.19")
+        raise InputError("month", got=month, accepted=accepted, spec="4.19", then="")
     return asked
 
 
