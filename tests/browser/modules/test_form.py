@@ -269,6 +269,27 @@ def test_what_is_typed_runs_in_the_direction_of_its_script(
     expect(prompt).to_have_css("direction", "rtl")
 
 
+BACKGROUND = "element => getComputedStyle(element).backgroundColor"
+
+
+def test_where_the_system_chooses_the_colours_a_choice_and_the_balance_are_seen(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video", prompt="a kite")
+    few = shown.el.get_by_role("group", name="Sound", exact=True)
+    chosen = few.locator("[aria-pressed=true]").first
+    other = few.locator("[aria-pressed=false]").first
+    try:
+        shown.page.emulate_media(forced_colors="active")
+        assert shown.page.evaluate("matchMedia('(forced-colors: active)').matches")
+        assert chosen.evaluate(BACKGROUND) != other.evaluate(BACKGROUND)
+        bar = shown.el.locator(".mk-bar").first
+        share = bar.locator("i").first
+        assert share.evaluate(BACKGROUND) != bar.evaluate(BACKGROUND)
+    finally:
+        shown.page.emulate_media(forced_colors="none")
+
+
 def test_what_a_field_does_is_behind_a_mark_that_opens_by_click_and_by_keys(
     show: Callable[..., Shown],
 ) -> None:
