@@ -194,10 +194,12 @@ def test_a_failed_job_is_not_rated_or_kept_by_any_key_and_the_wall_says_why(
     lab.run_cell(0)
     wall = shown(lab, 1)
     why = wall.get_by_text("This job failed, so there is no result to rate or keep.")
-    for key in ("4", "k"):
+    spoken = wall.locator("[aria-live=polite]")
+    for key, said in (("4", "rated 4 of 5"), ("k", "kept")):
         tile(wall, 0).focus()
         lab.page.keyboard.press(key)
         expect(why).to_be_hidden()
+        expect(spoken).to_contain_text(said)
         tile(wall, 1).focus()
         lab.page.keyboard.press(key)
         expect(why).to_be_visible()
