@@ -186,9 +186,9 @@ class Client(ClientFacts, Blocking, ProcessBound):
         except KeyboardInterrupt:
             sending.add_done_callback(_log_failure)
             raise WaitInterrupted(
-                "stopped waiting; the request is still sent, once, and its job "
-                "continues: client.history.frame() shows it"
-                + ("" if take == "next" else ", and the same call finds it")
+                "stopped waiting; the request will still be sent, only once, and its "
+                "job will continue: find it in client.history.frame()"
+                + ("" if take == "next" else ", or repeat the call")
             ) from None
         except JobFailedError as error:
             if isinstance(error.job, AsyncJob):

@@ -96,7 +96,7 @@ class MediakitMagics(Magics):
         """
         wanted = line.strip() or str(LATEST_JOBS)
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
-            accepted = f"how many, from 1 to {MOST_JOBS}"
+            accepted = f"followed by a number from 1 to {MOST_JOBS}"
             raise InputError("%jobs", got=wanted, accepted=accepted)
         entries = self._client().history.search("", limit=int(wanted))
         frame = entries[JOBS_COLUMNS].assign(
@@ -109,7 +109,8 @@ class MediakitMagics(Magics):
     def balance(self, line: str) -> None:
         """Say what can be spent, and what unsettled jobs hold of it."""
         if line.strip():
-            raise InputError("%balance", got=line.strip(), accepted="nothing behind it")
+            accepted = "used without arguments"
+            raise InputError("%balance", got=line.strip(), accepted=accepted)
         client = self._client()
         spendable = client.balance().spendable_micro_usd
         reserved = client.reserved_micro_usd()
@@ -205,7 +206,7 @@ def _prompt(
     if not prompt:
         return {}
     if name is None:
-        accepted = f"an empty cell: {function.kind} takes no prompt"
+        accepted = f"used with an empty cell, because {function.kind} takes no prompt"
         raise InputError("%%generate", got=prompt, accepted=accepted)
     if name in fields:
         accepted = "the text of the cell or the option, not both"

@@ -506,7 +506,7 @@ def test_an_interrupt_during_a_submit_loses_nothing_and_names_what_to_do(
 
         with (
             interrupted_when(is_claimed),
-            pytest.raises(KeyboardInterrupt, match="the same call finds it"),
+            pytest.raises(KeyboardInterrupt, match="repeat the call"),
         ):
             kite(client, "interrupted")
         found = kite(client, "interrupted")

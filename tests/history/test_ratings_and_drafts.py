@@ -191,7 +191,7 @@ def test_comparisons_are_read_in_the_order_they_were_made(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"loser": "media_1"}, "loser must be another job"),
+        ({"loser": "media_1"}, "loser must be a different job"),
         ({"winner": None}, "winner must be text"),
         ({"tie": 1}, "tie must be"),
         ({"rater": "x" * 101}, "text of at most 100 characters"),

@@ -195,7 +195,7 @@ def test_a_path_of_any_kind_and_a_tensor_are_taken(
 
 @pytest.mark.parametrize("value", [object(), StringIO("text"), date(2026, 1, 1)])
 def test_a_field_of_a_medium_says_what_it_takes(client: Client, value: object) -> None:
-    with pytest.raises(InputError, match="open for reading bytes") as refusal:
+    with pytest.raises(InputError, match="opened in binary mode") as refusal:
         client.estimate("image-upscale", image_url=value)
     assert refusal.value.field == "image_url"
 

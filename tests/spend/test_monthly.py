@@ -119,5 +119,7 @@ def test_a_role_that_may_not_read_gets_an_error_that_says_so(
 ) -> None:
     refusal = {"message": "Members may not read billing."}
     script = json_page(refusal, status="403 Forbidden")
-    with pytest.raises(AuthError, match=r"may not request the .* Members may not read"):
+    with pytest.raises(
+        AuthError, match=r"not allowed to access the .* Members may not read"
+    ):
         over_http(script, name, *args)

@@ -196,7 +196,9 @@ def test_a_monthly_report_with_names_of_its_own_is_compared_by_its_total(
     result = client.spend.reconcile()
     assert result.charged_micro_usd == 506_007
     assert missing(result) == {"missing_here": 7}
-    assert "$0.000007 by which the monthly report's total differs" in result.text
+    assert (
+        "$0.000007 is the difference between the monthly report's total" in result.text
+    )
 
 
 @pytest.mark.parametrize(

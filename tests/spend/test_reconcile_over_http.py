@@ -93,7 +93,7 @@ def test_a_month_of_faults_is_taken_apart(
     # Restored by its ID, the job has neither a function nor a date.
     assert rows(result) == {("timing", KITE_MICRO_USD), ("other_key", KITE_MICRO_USD)}
     assert result.frame()["job_ids"].tolist()[0] == [lost.id]
-    assert "restored without a date" in result.text
+    assert "without a date" in result.text
 
     audit = client.spend.rates()
     wrong = audit[audit["wrong_jobs"] > 0]

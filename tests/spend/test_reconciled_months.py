@@ -247,8 +247,7 @@ def test_the_sentence_names_functions_keys_and_jobs_and_what_to_do() -> None:
     )
     assert "other API keys (key_2, key_3)" in text("colleagues")
     assert text("a charge is not read yet").endswith(
-        "($2.00 may be charges that are not settled, at the month's edge or restored "
-        "without a date: media_1)."
+        "or that were restored without a date: media_1)."
     )
 
 

@@ -139,7 +139,7 @@ def test_the_best_results_are_made_again_with_other_values_within_a_budget(
 
 
 def test_results_that_nobody_judged_cannot_be_promoted(results: Any) -> None:
-    with pytest.raises(InputError, match="a column with values"):
+    with pytest.raises(InputError, match="a column that has values"):
         results.promote(1)
     results.keep(results.frame()["job_id"][0])
 
@@ -221,7 +221,7 @@ def test_of_tied_results_those_of_the_better_version_are_made_again(
 
     best = results.promotion(3, resolution="1080p")
     assert best.frame()["prompt"].tolist() == [versions[1]] * 3
-    assert best.note.startswith("4 results have the rating of the last one")
+    assert best.note.startswith("4 results tie with the last one")
     assert "Taken: macro cup {s}, on snow; macro cup {s}, on sand;" in best.note
     assert "Not taken: a cup {s}, on snow. " in best.note
     assert best.note in repr(best)

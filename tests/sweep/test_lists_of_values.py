@@ -193,8 +193,8 @@ def test_a_plain_whole_float_is_still_no_whole_number(client: Client) -> None:
     [
         ({"prompt": (text for text in TEXTS)}, r"prompt .*a list.*list\(prompt\)"),
         ({"prompt": ROWS}, r"prompt must be a column of it, or .* rows="),
-        ({"rows": ROWS["prompt"]}, r"rows must be a frame.*got 'a Series'"),
-        ({"rows": ROWS.iloc[0]}, r"rows must be a frame.*got 'a Series'"),
+        ({"rows": ROWS["prompt"]}, r"rows must be a frame.*got a Series"),
+        ({"rows": ROWS.iloc[0]}, r"rows must be a frame.*got a Series"),
         ({"zip": {"prompt": map(str, TEXTS)}}, r"prompt .*a list"),
     ],
     ids=["generator", "frame", "column as rows", "one row", "iterator in zip"],

@@ -189,7 +189,7 @@ THREADS = ThreadPoolExecutor(1)
         ("fn", {"fn": lambda: 1}, r"fn\(path\) or fn\(path, row\) \(got .*score\(\)"),
         ("fn", {"fn": lambda path, row, model: 1}, r"score\(path, row, model\)"),
         ("fn", {"fn": lambda *, path: 1}, r"score\(\*, path\)"),
-        ("executor", {"fn": asynchronous, "executor": THREADS}, "no executor: an asy"),
+        ("executor", {"fn": asynchronous, "executor": THREADS}, "omitted for an asyn"),
         ("executor", {"fn": size_bytes, "executor": "dask"}, r"get_executor\(\)"),
     ],
 )

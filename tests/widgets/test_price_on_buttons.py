@@ -251,7 +251,7 @@ def test_a_tile_over_the_budget_says_so_and_raises_it_before_it_is_sent(
 
     shown.answer(shown.asks("act", job=job_id, offer=take))
     until(lambda: ("$0.68", "of $0.68 spent") in shown.shown["figures"])
-    assert ("1", "made from them for $0.34, 0 kept") in shown.shown["figures"]
+    assert ("1", "made from these results for $0.34, 0 kept") in shown.shown["figures"]
     assert results.progress.spent_micro_usd == 680_000
     assert len(results.frame()) == 1
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from mediakit.errors import InputError
+from mediakit.rules import ValueDescription
 from mediakit.schema.references import Json, References, list_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _json_in(where: str, content: bytes) -> Json:
             if _YAML.match(start.lstrip("\ufeff"))
             else error
         )
-    text = f"{where}, which is not JSON ({reason})"
+    text = ValueDescription(f"{where}, which is not JSON ({reason})")
     raise InputError(FIELD, got=text, accepted="JSON") from None
 
 
@@ -71,7 +72,7 @@ def checked_json(field: str, value: object) -> Json:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
         copy: Json = json.loads(text.encode())
     except (RecursionError, TypeError, ValueError) as error:
-        problem = f"an object that is not JSON ({error})"
+        problem = ValueDescription(f"an object that is not JSON ({error})")
         raise InputError(field, got=problem, accepted="JSON") from None
     return copy
 

@@ -13,7 +13,7 @@ from mediakit.catalog.documents import checked_json
 from mediakit.catalog.function import SEGMENT, Function, SchemaDeclaration, is_segment
 from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION, MediaName
-from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
+from mediakit.rules import NeededWhen, OnlyWhen, Rule, ValueDescription, when
 from mediakit.safe_text import shown
 from mediakit.schema import Declared, FieldSpec, MediaRequest, body_of, fields_of
 from mediakit.schema.conformance import Conformance
@@ -56,7 +56,7 @@ def functions_in(
     if "swagger" in document:
         raise InputError(
             "document",
-            got=f"Swagger {document['swagger']}",
+            got=ValueDescription(f"Swagger {document['swagger']}"),
             accepted="an OpenAPI document of version 3.0 or 3.1; convert it first",
         )
     submits = list(_submits(document))
@@ -69,7 +69,7 @@ def functions_in(
         example = f" (it has POST {shown(posts[0])})" if posts else ""
         raise InputError(
             "document",
-            got=f"a document without a path to submit to{example}",
+            got=ValueDescription(f"a document without a path to submit to{example}"),
             accepted="an OpenAPI document with POST /v1/media/vendor/model/function",
         )
     functions, left_out = [], {}

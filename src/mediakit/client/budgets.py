@@ -148,7 +148,7 @@ def _check_name(name: object) -> None:
     is_text = isinstance(name, str) and name != "" and name == name.strip()
     if not is_text or _MONTH_AT_END.search(str(name)):
         accepted = (
-            "text without spaces around it or a month at its end "
+            "text that has no leading or trailing spaces and does not end in a month "
             '(period="month" adds the month)'
         )
         raise InputError("name", got=name, accepted=accepted)

@@ -129,8 +129,8 @@ class AsyncDeliveries(AccountReader):
         is_unsaid = following.is_more is None and cursor is None
         if following.is_more or (is_unsaid and len(page) >= page_size):
             text = (
-                f"Only {rows_n:,} deliveries could be read: the log has, or may have, "
-                "further pages, and does not say how to ask for them."
+                f"Only {rows_n:,} deliveries could be read: the log has (or may have) "
+                "more pages, but the service does not say how to request them."
             )
             warnings.warn(text, IncompleteDataWarning, stacklevel=2)
 

@@ -137,7 +137,7 @@ class IOThread:
         if self._ended:
             raise RuntimeError(
                 "the process is exiting and its I/O thread has stopped; jobs continue "
-                "at the service, and are resumed at the next start"
+                "at the service, and mediakit resumes tracking them at the next start"
             )
 
     async def run(

@@ -435,10 +435,11 @@ class Jobs:
                 job_id=job_id,
             )
         return NotFoundError(
-            f"{what}, which it accepted, and has said so for "
-            f"{UNREADABLE_TIMEOUT_S / 60:.0f} minutes. You may still be charged, so "
-            "its price stays held for a day. The job is read again every "
-            f"{SLOW_SETTLING_INTERVAL_S / 60:.0f} minutes; job.refresh() reads it now.",
+            f"For {UNREADABLE_TIMEOUT_S / 60:.0f} minutes, the service has said that "
+            f"it does not know the job {job_id}, although it accepted it. You may "
+            "still be charged, so the price stays held for a day. mediakit checks the "
+            f"job again every {SLOW_SETTLING_INTERVAL_S / 60:.0f} minutes; call "
+            "job.refresh() to check it now.",
             status=404,
             job_id=job_id,
         )

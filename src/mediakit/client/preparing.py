@@ -54,16 +54,16 @@ from mediakit.table_columns import (
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
 LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
+NAMES = "names in valid Unicode text"
 IN_JSON = (
-    "what JSON can hold (whole text, finite numbers, booleans, lists, mappings), a "
-    "completed job, or the URL that client.upload(path) returns"
+    "what JSON can hold (valid Unicode text, finite numbers, booleans, lists, "
+    "mappings), a completed job, or the URL that client.upload(path) returns"
 )
 PLAIN = (str, Path, int, float, list, tuple, set, Mapping, NoneType)
 """Values that a field refuses in the words of its type."""
 MEDIA = (
-    "a path, an http(s) URL, bytes, a file that is open for reading bytes, a Pillow "
-    "picture, an array or a tensor of a picture, a figure of matplotlib or a completed "
-    "job"
+    "a path, an http(s) URL, bytes, a file opened in binary mode for reading, a Pillow "
+    "image, an image as an array or tensor, a matplotlib figure or a completed job"
 )
 UPLOADED = (
     "a URL, such as client.upload(path) returns: this function has no media field of "
@@ -361,12 +361,12 @@ def _beside_the_fields(
     """Yield the problems of properties that the declaration does not check."""
     for name, value in {**body, **extra}.items():
         if name in extra and not _is_json(name):
-            yield Problem(
-                "extra", ValueDescription(f"the name {name!a}"), "names in whole text"
-            )
+            yield Problem("extra", ValueDescription(f"the name {name!a}"), NAMES)
         elif name in function.fields:
             if name in extra:
-                accepted = f"{name}=... outside of extra, where it is priced"
+                accepted = (
+                    f"passed as {name}=... instead of in extra, so that it is priced"
+                )
                 yield Problem(f"extra[{name!r}]", value, accepted)
         elif not _is_json(value):
             yield Problem(name, value, IN_JSON)

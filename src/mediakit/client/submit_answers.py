@@ -191,15 +191,15 @@ def _conflict(answer: HttpResponse, submission: Submission) -> ConflictError:
     callback = "a" if submission.webhook_url else "no"
     digest = sha256(submission.body).hexdigest()
     return ConflictError(
-        f"The service has the idempotency key {submission.key[:SHOWN_DIGITS]}… of this "
-        f"request with another body or webhook_url (409)."
-        f"{words_of_service(answer.reason)} This request "
-        "created no job, and is not sent again under that key: a job under it belongs "
-        f'to another request. {NOT_CHARGED} take="next" sends this request under a new '
-        f"key. It was sent to {submission.function} with {callback} webhook_url and "
+        "The service already has this request's idempotency key, "
+        f"{submission.key[:SHOWN_DIGITS]}…, with a different body or webhook_url "
+        f"(409).{words_of_service(answer.reason)} This request created no job and will "
+        "not be sent again under that key, because any job under it belongs to a "
+        "different request. "
+        f'{NOT_CHARGED} To send it under a new key, use take="next". '
+        f"It was sent to {submission.function} with {callback} webhook_url and "
         f"the prompt {shown(submission.prompt)}, as take {submission.take}, attempt "
-        f"{submission.attempt}. "
-        f"Its body has {len(submission.body):,} bytes, with the sha256 "
-        f"{digest[:SHOWN_DIGITS]}….",
+        f"{submission.attempt}. Its body is {len(submission.body):,} bytes long "
+        f"(SHA-256 {digest[:SHOWN_DIGITS]}…).",
         status=409,
     )

@@ -57,7 +57,8 @@ REASONS_UNSENT: Reasons = (
     (socket.gaierror, "no such host"),
     (
         ssl.SSLCertVerificationError,
-        "its certificate is not trusted; SSL_CERT_FILE names other authorities",
+        "its certificate is not trusted; set SSL_CERT_FILE to trust other "
+        "certificate authorities",
     ),
     (ssl.SSLError, "no TLS connection could be made"),
     (

@@ -74,7 +74,9 @@ def judge(
     if changes.get("rating") or changes.get("keep"):
         entry = history.find(job_id)
         if entry is not None and entry.status is JobStatus.FAILED:
-            accepted = "one with a result: this one failed, so there is none to rate"
+            accepted = (
+                "a job with a result; this job failed, so there is nothing to rate"
+            )
             raise InputError("job", got=job_id, accepted=accepted)
     changes["rated_at"] = history.clock.now()
     key = {"service": service, "account": account, "job_id": changes.pop("job_id")}
@@ -131,7 +133,7 @@ def prefer(
     values = _checked(winner=winner, loser=loser, tie=tie, rater=rater)
     preference = Preference(**values, at=history.clock.now())
     if winner == loser:
-        raise InputError("loser", got=loser, accepted="another job than the winner")
+        raise InputError("loser", got=loser, accepted="a different job from the winner")
     history.refuse_replaced()
     row = {"service": service, "account": account, **vars(preference)}
     history.database.save(tables.preferences, [row])

@@ -165,7 +165,7 @@ def _file_of_open(file: Any, field: str) -> Path:
         raise InputError(field, got=text, accepted=accepted) from None
     if not isinstance(content, bytes):
         raise InputError(
-            field, got=ValueDescription("a file of text"), accepted=accepted
+            field, got=ValueDescription("a file opened in text mode"), accepted=accepted
         )
     return write_kernel_file("file", content)
 
@@ -228,7 +228,9 @@ def _array_png(value: Any, field: str) -> bytes:
     try:
         array: np.ndarray[Any, Any] = np.ma.filled(np.asanyarray(value), 0)
     except (TypeError, ValueError, RuntimeError) as error:  # on a GPU, with gradients
-        reason = ValueDescription(f"a {type(value).__name__} that is no array: {error}")
+        reason = ValueDescription(
+            f"a {type(value).__name__} that cannot be converted to an array: {error}"
+        )
         raise InputError(field, got=reason, accepted=ACCEPTED_ARRAY) from None
     if not _has_a_shape_of_a_picture(array) or not _has_colours(array):
         shape = " x ".join(map(str, array.shape)) or "no dimension"

@@ -57,7 +57,7 @@ def _reason(error: Exception, expected: MediaName) -> str:
     if type(error) is ValueError:  # raised by this module, so its text can be shown
         return str(error)
     if isinstance(error, PermissionError):
-        return "it may not be read"
+        return "permission denied"
     return f"it cannot be read as {A_MEDIUM[expected]}"
 
 

@@ -192,7 +192,7 @@ class RemoteFile(RawIOBase):
         start = index * BLOCK_BYTES
         stop = min(start + BLOCK_BYTES, total)
         if (first, last + 1) != (start, stop) or self.size_bytes not in (0, total):
-            raise OSError("the server sent another range than requested")
+            raise OSError("the server sent a different range from the one requested")
         self._blocks[index] = await self._content(response, stop - start)
         if len(self._blocks[index]) != stop - start:
             raise OSError("the response ended early")

@@ -21,6 +21,7 @@ from mediakit.plots.style import (
     names_of,
     notes_of,
 )
+from mediakit.rules import ValueDescription
 from mediakit.safe_text import shown
 from mediakit.spend.dates import day_name, days_name, month_name, month_of
 
@@ -357,7 +358,7 @@ def _refuse_mixed(
     if named is not None and LEFT not in frame:
         raise InputError(
             "frame",
-            got="the spend of all keys",
+            got=ValueDescription("the spend of all keys"),
             accepted=f"what counts against the budget {shown(named)}, as "
             "client.spend.budget(...).frame() gives it; or give an amount such as "
             '"$200" as the budget',
@@ -371,10 +372,10 @@ def _refuse_mixed(
     if named is not None or LEFT not in frame:
         raise InputError(
             "forecast",
-            got="a forecast of other spend than that of the frame",
-            accepted="the forecast of the same budget: "
-            "client.spend.forecast(budget=...) for a Budget and the frame of "
-            "client.spend.budget(...); without a Budget for client.spend.daily(...)",
+            got=ValueDescription("a forecast of different spend"),
+            accepted="a forecast of the same spend as the frame: for "
+            "client.spend.budget(...).frame(), client.spend.forecast(budget=...) with "
+            "that Budget; for client.spend.daily(...), a forecast without a Budget",
             then="",
         )
 
@@ -387,9 +388,9 @@ def _refuse_others(frame: pd.DataFrame, forecast: Forecast) -> None:
             continue
         raise InputError(
             "frame",
-            got="other spend than that of the forecast",
-            accepted=f"only the rows whose {column} is {shown(name)}, because the "
-            f'forecast is of that one: daily(by="{BY[column]}"), filtered by {column}',
+            got=ValueDescription("spend other than that of the forecast"),
+            accepted=f"only rows whose {column} is {shown(name)}, because the forecast "
+            f'covers only those: use daily(by="{BY[column]}") and filter by {column}',
             then="",
         )
 

@@ -21,6 +21,7 @@ from mediakit.plots.style import (
     names_of,
     setting,
 )
+from mediakit.rules import ValueDescription
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -444,7 +445,12 @@ def _inches(names: Sequence[str]) -> float:
 def _refuse_many(drawn: pd.DataFrame, field: str) -> None:
     if len(drawn) > MOST_VALUES:
         accepted = f"at most {MOST_VALUES} rows; select those to draw"
-        raise InputError(field, got=f"{len(drawn):,} rows", accepted=accepted, then="")
+        raise InputError(
+            field,
+            got=ValueDescription(f"{len(drawn):,} rows"),
+            accepted=accepted,
+            then="",
+        )
 
 
 def _draw_intervals(

@@ -84,13 +84,13 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
 
 
 def _text(running: RunningSandbox, options: argparse.Namespace, folder: Path) -> str:
-    key = f"for this run only: {running.api_key}"
+    key = f" (for this run only): {running.api_key}"
     if options.data_dir or options.api_key:
-        key = f"the one in {folder / 'account.json'}"
+        key = f": see {folder / 'account.json'}"
     serves = "serves" if running.is_served_here else "is served by another process"
     return (
         f"The sandbox {serves} at {running.base_url} (press Ctrl-C to stop it).\n"
-        f"API key, {key}.\n"
+        f"API key{key}.\n"
         f"Functions: {', '.join(sorted(running.functions))}.\n"
         f"Data: {options.data_dir or 'a temporary folder, removed on exit'}.\n"
     )

@@ -21,8 +21,8 @@ NO_STORE = {"Cache-Control": "no-store"}
 _PHRASES = {
     "Value error, ": "",
     "Input should be ": "",
-    "String should ": "a text that should ",
-    "List should ": "a list that should ",
+    "String should ": "text that must ",
+    "List should ": "a list that must ",
 }
 
 

@@ -297,7 +297,7 @@ class _Check:
                         return Problem(label, None, "a value", required=when)
         accepted = self._accepted(part.schema)
         if accepted is None:
-            return part.problem(f"must fit {_json({keyword: part.schema[keyword]})}")
+            return part.problem(f"must match {_json({keyword: part.schema[keyword]})}")
         return replace(part.problem(""), accepted=accepted)
 
     def _not_problem(self, part: _ConformancePart) -> Problem:
@@ -357,8 +357,8 @@ class _Check:
                 inner_label(part.label, other), part.value[other], "", message=reason
             )
         return part.problem(
-            f"fits {len(fitting)} of the {count} alternatives in the service's "
-            "document, which accepts exactly one"
+            f"matches {len(fitting)} of the {count} alternatives in the service's "
+            "document, but must match exactly one"
         )
 
     def _accepted(self, schema: object) -> str | None:

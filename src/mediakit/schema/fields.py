@@ -27,6 +27,7 @@ FieldKind = Literal[
 
 
 UNITS = {"s": "seconds", "ms": "milliseconds"}
+_A_MEDIUM = {"image": "an image", "video": "a video", "audio": "an audio file"}
 MAX_CHOICES = 1_000
 _LIMITS: Mapping[str, Callable[[list[float]], float]] = {
     **dict.fromkeys(("low", "above", "min_length"), min),
@@ -220,6 +221,8 @@ def _range_text(spec: FieldSpec) -> str:
         bounds = [f"from {spec.low:.12g} to {spec.high:.12g}"]
     if spec.step is not None:
         bounds.append(f"in steps of {spec.step:g}")
+    if len(bounds) == 1 and bounds[0].endswith("t 1"):  # at least 1, at most 1
+        unit = unit.removesuffix("s")
     return f" {' and '.join(bounds)}{unit}" if bounds else ""
 
 
@@ -270,16 +273,29 @@ def _run(numbers: list[int]) -> list[int]:
     return []
 
 
+def _is_one(spec: FieldSpec) -> bool:
+    """Return whether the last number of `_count_text` is 1."""
+    least, most = spec.min_length, spec.max_length
+    return (least if most is None else most) == 1
+
+
+def _text_text(spec: FieldSpec) -> str:
+    count = _count_text(spec)
+    characters = "character" if _is_one(spec) else "characters"
+    return f"text of {count}{characters}" if count else "text"
+
+
 def _media_text(spec: FieldSpec) -> str:
-    article = "an" if spec.media_kind in ("image", "audio") else "a"
-    most = f" of at most {spec.max_length:,} characters" if spec.max_length else ""
-    return f"{article} {spec.media_kind} as an http(s) URL{most}"
+    most = f", at most {spec.max_length:,} characters long" if spec.max_length else ""
+    return f"an http(s) URL of {_A_MEDIUM[spec.media_kind or 'video']}{most}"
 
 
 def _list_text(spec: FieldSpec) -> str:
-    items = "items" if spec.item is None else f"items, each {spec.item.accepted}"
+    items = "item" if _is_one(spec) else "items"
     if spec.item is not None and spec.item.media_kind:
-        items = f"{spec.item.media_kind} URLs"
+        items = f"{spec.item.media_kind} {'URL' if _is_one(spec) else 'URLs'}"
+    elif spec.item is not None:
+        items += f", each {spec.item.accepted}"
     different = "different " if spec.unique else ""
     return f"a list of {_count_text(spec)}{different}{items}"
 
@@ -294,7 +310,7 @@ _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
     "choice": _choice_text,
     "integer": lambda spec: f"a whole number{_range_text(spec)}",
     "number": lambda spec: f"a number{_range_text(spec)}",
-    "text": lambda s: f"text of {c}characters" if (c := _count_text(s)) else "text",
+    "text": _text_text,
     "boolean": lambda _: "true or false",
     "media": _media_text,
     "list": _list_text,

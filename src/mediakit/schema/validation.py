@@ -88,7 +88,9 @@ def _in_variants(
 
 def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
     nearest = get_close_matches(name, spec.fields, n=3)
-    names_text = f"known are {all_of(spec.fields)}" if spec.fields else "there are none"
+    names_text = "there are none"
+    if spec.fields:
+        names_text = f"known fields: {all_of(spec.fields)}"
     # In brackets, because a full stop follows where it is shown.
     hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({names_text})"
     accepted = f"a known field{hint}"

@@ -516,7 +516,7 @@ class AsyncSpend:
 def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
     """Return the rows of one key, where the service reports keys."""
     if len(daily) and daily["api_key_id"].isna().all():
-        accepted = "no key, because the service's daily report names none"
+        accepted = "omitted, because the service's daily report does not name API keys"
         raise InputError(
             "api_key_id", got=api_key_id, accepted=accepted, spec="4.19", then=""
         )

@@ -157,7 +157,7 @@ def _month_of_budget(budget: Budget, today: date, month: str | None) -> str | No
     if budget.period is None:
         if month is None:
             return None
-        accepted = f"no month, because {budget.name!r} is a budget without a period"
+        accepted = f"omitted, because {budget.name!r} is a budget without a period"
         raise InputError("month", got=month, accepted=accepted, then="")
     asked = current if month is None else month_text(month)
     if asked > current:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from mediakit.clock import Clock
 from mediakit.errors import InputError
+from mediakit.rules import ValueDescription
 
 DEFAULT_DAYS = 30
 MOST_MONTHS = 120
@@ -133,7 +134,7 @@ def by_month(first: date, last: date) -> list[Range]:
     if (last.year - first.year) * 12 + last.month - first.month >= MOST_MONTHS:
         raise InputError(
             "start",
-            got=f"{first.isoformat()} to {last.isoformat()}",
+            got=ValueDescription(f"{first.isoformat()} to {last.isoformat()}"),
             accepted=f"a range of at most {MOST_MONTHS} calendar months",
             then="",
         )

@@ -14,6 +14,7 @@ import pandas as pd
 from mediakit.client.download_targets import LocalTarget, write_whole
 from mediakit.errors import InputError
 from mediakit.extras import install_command, missing_modules
+from mediakit.rules import ValueDescription
 from mediakit.safe_text import spreadsheet_text
 from mediakit.spend.charges import without_zones
 from mediakit.spend.columns import dollars
@@ -60,10 +61,14 @@ def export_bytes(
     write = _WRITERS.get(suffix.lower())
     if write is None:
         accepted = "a file name that ends in .csv, .parquet or .xlsx"
-        raise InputError("path", got=suffix or "no suffix", accepted=accepted, then="")
+        got = suffix or ValueDescription("no suffix")
+        raise InputError("path", got=got, accepted=accepted, then="")
     extra = FORMAT_EXTRAS.get(suffix.lower())
     if extra and missing_modules(extra):
-        accepted = f".csv, or this format after: {install_command(extra)}"
+        accepted = (
+            ".csv, unless you first install what this format needs: "
+            f"{install_command(extra)}"
+        )
         raise InputError("path", got=suffix, accepted=accepted, then=NOTHING)
     if escape_formulas and write is _csv:
         frame = _with_texts(frame, spreadsheet_text)
@@ -168,7 +173,7 @@ def to_focus(charges: pd.DataFrame, *, provider: str = NOT_STATED) -> pd.DataFra
     for name in ("day", "job_id", "function", "charge_micro_usd"):
         if name not in charges:
             accepted = "a frame of charges, as client.spend.charges() returns it"
-            got = f"no {name}"
+            got = ValueDescription(f"a frame without {name}")
             raise InputError("charges", got=got, accepted=accepted, then=NOTHING)
     cost, day = dollars(charges["charge_micro_usd"]), charges["day"]
     month_start = day - pd.to_timedelta(day.dt.day - 1, unit="D")

@@ -303,10 +303,10 @@ def _method(days_n: int, ended: float) -> str:
     elif days_n <= FEW_BACKTESTS:
         interval += ", and from how much these days vary"
     return (
-        f"Each remaining day is the mean of the last {MEAN_DAYS} days (known: "
-        f"{min(days_n, MEAN_DAYS)}), in which a day counts up to {CLIP} times the "
+        f"Each remaining day is forecast as the mean of the last {MEAN_DAYS} days "
+        f"({min(days_n, MEAN_DAYS)} known), with each day capped at {CLIP} times the "
         f"median of the days with spend; {interval}."
-        + (f" It may have ended, with a chance of {ended:.0%}." if ended else "")
+        + (f" There is a {ended:.0%} chance that the spend has ended." if ended else "")
     )
 
 
@@ -326,7 +326,10 @@ def _text(
         days = f"{days_n} day{'' if days_n == 1 else 's'}"
         text += f" This is rough: it is based on {days} of spend."
     if ended:
-        text += " Nothing was charged for longer than before, so it may have ended."
+        text += (
+            " This pause without charges is longer than any before it, so the spend "
+            "may have ended."
+        )
     return text
 
 

@@ -31,7 +31,10 @@ UNKNOWN = ""  # the function of a job that was restored by its ID alone
 MOST_NAMED = 3
 AMOUNTS = ("history", "history_least", "history_most", "daily", "monthly", "difference")
 AGAINST = "{charged}{what} against {history} in this history"
-TIMING = "that are not settled, at the month's edge or restored without a date"
+TIMING = (
+    "that are not settled, that are close to the start or end of the month, or that "
+    "were restored without a date"
+)
 # What is said of rows with a verdict or, where they have one, a reason, in this order.
 SENTENCES = {
     "equal": "{charged} is in this history",
@@ -41,10 +44,16 @@ SENTENCES = {
     "missing_here": f"{AGAINST} ({{difference}} is missing here; {{remedy}})",
     "other_key": f"{AGAINST} ({{difference}} may be what other API keys were charged)",
     "missing_there": f"{AGAINST} ({{difference}} is missing in the service's reports)",
-    "unmatched": "{charged}{what} cannot be compared, because no function is named so",
+    "unmatched": (
+        "{charged}{what} cannot be compared, because no known function has that name"
+    ),
     "not reported": f"{AGAINST} cannot be compared, because no report names it",
-    "one report": "{charged}{what} by which the monthly and the daily report differ",
-    "one total": "{charged} by which the monthly report's total differs",
+    "one report": (
+        "{charged}{what} is the difference between the monthly and the daily report"
+    ),
+    "one total": (
+        "{charged} is the difference between the monthly report's total and its rows"
+    ),
 }
 
 

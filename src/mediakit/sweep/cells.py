@@ -22,7 +22,7 @@ from mediakit.history import Entry, EntryState, lineage
 from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
 from mediakit.media import body_with_placeholders
 from mediakit.money import MicroUSD
-from mediakit.rules import Problem
+from mediakit.rules import Problem, ValueDescription
 from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
 from mediakit.sweep.grid import Grid, Point, Values, fields_by_name
@@ -185,7 +185,7 @@ def _refuse_all(
         shown += f"; and {len(reasons) - SHOWN_N:,} more reasons"
     raise InputError(
         " and ".join(grid.axes) or "sweep",
-        got="no valid cell",
+        got=ValueDescription("no valid cell"),
         accepted=f"values that the function accepts: {shown}",
     )
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from mediakit.errors import InputError
 from mediakit.money import format_cents, format_usd
+from mediakit.rules import ValueDescription
 from mediakit.sweep.rankings import (
     CHARGE,
     LINE_WIDTH,
@@ -112,9 +113,8 @@ def compare(
     given: object = frame
     if not isinstance(given, pd.DataFrame):
         accepted = "a frame of results, such as results.frame() or mk.concat([...])"
-        raise InputError(
-            "frame", got=f"a {type(given).__name__}", accepted=accepted, then=""
-        )
+        got = ValueDescription(f"a {type(given).__name__}")
+        raise InputError("frame", got=got, accepted=accepted, then="")
     frame = _with_axis(frame, axis, by)
     axes = axes_of(frame)
     frame = frame.assign(**{value: numbers_of(frame, value, "value")})

@@ -16,7 +16,7 @@ from mediakit.client.preparing import full_names
 from mediakit.errors import InputError
 from mediakit.plain_numbers import whole
 from mediakit.prompt_templates import NamedText, fill, slots_in
-from mediakit.rules import all_of
+from mediakit.rules import ValueDescription, all_of
 from mediakit.schema import FieldSpec
 from mediakit.sweep.sending_order import key_of, unit_of
 from mediakit.table_columns import (
@@ -31,6 +31,7 @@ from mediakit.table_columns import (
 )
 
 MOST_CELLS = 100_000
+SOME_COLUMNS = "some of the columns of rows, but not all of them"
 WIDTH = 88
 RESERVED = frozenset(
     {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
@@ -105,7 +106,7 @@ def grid_of(
     if len(chosen) * takes_n > MOST_CELLS:
         raise InputError(
             "sweep",
-            got=f"a grid of {len(chosen) * takes_n:,} cells",
+            got=ValueDescription(f"a grid of {len(chosen) * takes_n:,} cells"),
             accepted=f"at most {MOST_CELLS:,} cells; sample=... chooses some of them",
         )
     named = {**dict.fromkeys(fixed), **axes}
@@ -168,7 +169,7 @@ def _chosen(
     given = sample if isinstance(sample, tuple) else (sample, 0)
     numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
     if len(given) != 2 or len(numbers) != 2 or numbers[0] < 1:
-        accepted = "a number of points, such as 20, or with a seed: (20, 7)"
+        accepted = "a number of points, such as 20, or a number and a seed: (20, 7)"
         raise InputError("sample", got=sample, accepted=accepted)
     wanted, seed = numbers
     if wanted >= count:
@@ -200,7 +201,7 @@ def _pair_of(dimensions: Sequence[Dimension], unit: str | None) -> tuple[int, in
 def _seed(shuffle: object) -> int | None:
     seed = whole(shuffle)
     if seed is None and shuffle is not None:
-        accepted = "a whole number, the seed that the order of sending follows"
+        accepted = "a whole number: the seed for the sending order"
         raise InputError("shuffle", got=shuffle, accepted=accepted)
     return seed
 
@@ -220,8 +221,12 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
     slots = {slot for value in names.values() for slot in slots_in(_listed(value))}
     known = fields_by_name(function)
     for name in sorted(slots & RESERVED - set(known)):
-        accepted = "another name: the results have a column with this one"
-        raise InputError(name, got=f"the slot {{{name}}}", accepted=accepted)
+        accepted = (
+            "a different name, because the results already have a column with this name"
+        )
+        raise InputError(
+            name, got=ValueDescription(f"the slot {{{name}}}"), accepted=accepted
+        )
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
         if not (is_field or name in slots or function.is_open):
@@ -290,7 +295,7 @@ def _refuse_twice(names: Sequence[str]) -> None:
         if names.count(name) > 1:
             raise InputError(
                 name,
-                got="given twice",
+                got=ValueDescription("it twice"),
                 accepted="given once: as an axis, in zip= or in rows=",
             )
 
@@ -310,10 +315,11 @@ def _refuse_iterator(name: str, value: object) -> None:
     """Reject iterators, which can be read only once, and whole tables."""
     if is_table(value):
         accepted = "a column of it, or the whole table as rows="
-        raise InputError(name, got="a table", accepted=accepted)
+        raise InputError(name, got=ValueDescription("a table"), accepted=accepted)
     if isinstance(value, Iterator) and not hasattr(value, "read"):
         accepted = f"a list of values, such as list({name})"
-        raise InputError(name, got=f"a {type(value).__name__}", accepted=accepted)
+        kind = ValueDescription(f"a {type(value).__name__}")
+        raise InputError(name, got=kind, accepted=accepted)
 
 
 def _listed(value: object) -> list[object]:
@@ -327,7 +333,8 @@ def _values(name: str, value: object, spec: FieldSpec | None) -> tuple[object, .
         raise InputError(name, got=value, accepted="a list of values to vary over")
     values = as_list(value)
     if not values:
-        raise InputError(name, got="an empty list", accepted="at least one value")
+        empty = ValueDescription("an empty list")
+        raise InputError(name, got=empty, accepted="at least one value")
     if is_column(value):
         values = _whole(values, spec)
     return tuple(map(present, values))
@@ -355,8 +362,10 @@ def _distinct(values: Sequence[object]) -> tuple[object, ...]:
 def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        counts = all_of([f"{name} has {count}" for name, count in lengths.items()])
-        raise InputError("zip", got=counts, accepted="axes of the same length")
+        counts = all_of([f"{count} for {name}" for name, count in lengths.items()])
+        raise InputError(
+            "zip", got=ValueDescription(counts), accepted="axes of the same length"
+        )
     return columns
 
 
@@ -401,7 +410,7 @@ def _label_names(labels: object, columns: Mapping[str, object]) -> list[str]:
             accepted = f"columns of rows: {all_of(known) if known else 'none'}"
             raise InputError("labels", got=name, accepted=accepted)
     if len(names) == len(columns):
-        raise InputError("labels", got=labels, accepted="not all columns of rows")
+        raise InputError("labels", got=labels, accepted=SOME_COLUMNS)
     return [str(name) for name in names]
 
 
@@ -413,8 +422,8 @@ def undeclared_note(function: Function, grid: Grid, rows: object) -> str:
     if not names:
         return ""
     return (
-        f"Sent as fields, though they are not declared here: {all_of(names)}; "
-        "labels= keeps a column here"
+        "Sent as fields, although the function does not declare them: "
+        f"{all_of(names)}. To keep a column from being sent, name it in labels="
     )
 
 
@@ -465,7 +474,11 @@ def _is_float(value: object) -> bool:
 
 def _kind_of(rows: object) -> object:
     """Return a list of rows as it is, and the kind of anything else."""
-    return rows if isinstance(rows, list | tuple) else f"a {type(rows).__name__}"
+    return (
+        rows
+        if isinstance(rows, list | tuple)
+        else ValueDescription(f"a {type(rows).__name__}")
+    )
 
 
 # -- templates --------------------------------------------------------------------
@@ -496,9 +509,9 @@ def _refuse_missing(
     if slot not in values:
         raise InputError(
             name,
-            got=f"a template with the slot {{{slot}}}",
-            accepted=f"a value for each slot, such as {slot}=[...]; double braces, "
-            f"{{{{{slot}}}}}, are literal braces in the text",
+            got=ValueDescription(f"a template with the slot {{{slot}}}"),
+            accepted=f"given with a value for each slot, such as {slot}=[...]; for "
+            f"literal braces in the text, double them: {{{{{slot}}}}}",
         )
     # The template would be sent with the word "None".
     if any(present(value) is None for value in values[slot]):

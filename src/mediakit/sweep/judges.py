@@ -222,7 +222,8 @@ class ModelJudge:
         names = {*given} if isinstance(given, Mapping) else set[object]()
         if not names or taken & names:
             accepted = (
-                f"sentences by name, and none of the names {', '.join(sorted(taken))}"
+                "a mapping of names to sentences, without the reserved names "
+                f"{', '.join(sorted(taken))}"
             )
             raise InputError("rubric", got=rubric, accepted=accepted)
         self.model = model

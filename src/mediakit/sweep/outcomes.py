@@ -28,6 +28,7 @@ from mediakit.history import (
 from mediakit.history.frames import score_columns, text_array
 from mediakit.history.scores import JUDGE_COST
 from mediakit.money import MICRO_PER_USD, format_usd
+from mediakit.rules import ValueDescription
 from mediakit.safe_text import shown
 from mediakit.sweep.rankings import axes_of
 from mediakit.web_urls import is_http
@@ -353,7 +354,9 @@ def concat(results: Iterable[Results | pd.DataFrame]) -> pd.DataFrame:
         }
         frames.append(frame.astype(words))
     if not frames:
-        raise InputError("results", got="none", accepted="at least one")
+        raise InputError(
+            "results", got=ValueDescription("none"), accepted="at least one"
+        )
     axes = dict.fromkeys(name for frame in frames for name in axes_of(frame))
     whole = pd.concat(frames, ignore_index=True)
     return whole[[*axes, *whole.columns.drop([*axes])]]

@@ -18,6 +18,7 @@ from mediakit.forks import cached_property
 from mediakit.history import Entry, History, lineage
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
+from mediakit.rules import ValueDescription
 from mediakit.safe_text import shown
 from mediakit.sweep.outcomes import REPAIR, Row, rows_of
 from mediakit.sweep.scoring import Fetch, ScoredOutput, Scorer, score_outputs
@@ -160,4 +161,6 @@ async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
         if length_s and abs(float(length_s) - fitting_s) <= LENGTH_TOLERANCE_S:
             return fitting_s
     got = "no clip" if length_s is None else f"a clip of {float(length_s):.1f} s"
-    raise InputError("job_id", got=got, accepted="a clip of 5 or 10 s")
+    raise InputError(
+        "job_id", got=ValueDescription(got), accepted="a clip of 5 or 10 s"
+    )

@@ -58,9 +58,9 @@ INDEX_NAME = "cell"
 DRAFT = "draft"
 MOST_REASONS = 8
 OTHER_FILES = (
-    "A file was changed since its result was made, so it would be made again of "
-    "another one. Nothing was sent. client.sweep_results({!r}) has promotion() and "
-    "promote() of the files that were sent."
+    "A file has changed since its result was made, so the result would be remade from "
+    "a different file. Nothing was sent. To use the files that were sent originally, "
+    "call promotion() or promote() on client.sweep_results({!r})."
 )
 MOST_IN_FLIGHT = 1_000
 BALANCE_RETRY_FOR_S = 1.0

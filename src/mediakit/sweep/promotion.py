@@ -60,7 +60,7 @@ def promoted(
             numbers.append(number)
     chosen = list(points.values())[:count]
     if not chosen:
-        accepted = "a column with values, or results that are kept"
+        accepted = "a column that has values, unless some results are kept"
         raise InputError("by", got=by, accepted=accepted)
     notes.append(_tie_note(ranking.loc[numbers], by, count, plan.axes))
     values = {name: tuple(point.axes[name] for point in chosen) for name in axes}
@@ -91,7 +91,7 @@ def _matching(frame: pd.DataFrame, where: object) -> pd.DataFrame:
         values = as_list(wanted) if is_listing(wanted) else [wanted]
         frame = frame[frame[name].isin(values)]
         if frame.empty:
-            accepted = f"values of results that have one: none has this {name}"
+            accepted = f"values that some result has; no result has this {name}"
             raise InputError("where", got=wanted, accepted=accepted)
     return frame
 
@@ -154,9 +154,9 @@ def _tie_note(ranking: pd.DataFrame, by: str, k: int, axes: Sequence[str]) -> st
     taken = _named(ranking[is_tied & is_taken], axes)
     left = _named(ranking[is_tied & ~is_taken], axes)
     return (
-        f"{is_tied.sum():,} results have the {by} of the last one that is taken. "
-        f"Taken: {taken}. Not taken: {left}. Those whose settings have the better mean "
-        f"{by} come first, then those listed first"
+        f"{is_tied.sum():,} results tie with the last one taken: they have the same "
+        f"{by}. Taken: {taken}. Not taken: {left}. Ties are broken by the mean {by} of "
+        "the settings, then by the order of the list"
     )
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from mediakit.errors import InputError
 from mediakit.money import divide_half_up
+from mediakit.rules import ValueDescription
 
 CHARGE = "charge_micro_usd"
 NAME_LENGTH = 40
@@ -38,9 +39,11 @@ def axes_of(frame: pd.DataFrame) -> list[str]:
     """Return the axes of a frame of results: the columns to the left of `take`."""
     names = list(frame.columns)
     if "take" not in names:
-        raise InputError(
-            "frame", got=", ".join(names), accepted="a column take", then=""
+        got = ValueDescription(
+            f"the columns {', '.join(map(str, names))}" if names else "none"
         )
+        accepted = "a frame that has the column take"
+        raise InputError("frame", got=got, accepted=accepted, then="")
     return names[: names.index("take")]
 
 
@@ -489,7 +492,7 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
     kappa = _weighted_kappa(values[score], values[rating])
     by_chance = "more than chance explains" if low > 0 else "possibly by chance"
     if high < 0:
-        by_chance = "so they disagree more than chance explains"
+        by_chance = "they disagree more than chance explains"
     text = (
         f"{said}. Their rank correlation is {rho:.2f} (95% interval {low:.2f} to "
         f"{high:.2f}): {by_chance}."

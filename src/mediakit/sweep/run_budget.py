@@ -13,6 +13,7 @@ from mediakit.client.components import Components
 from mediakit.errors import BudgetError, InputError
 from mediakit.estimates import Estimate
 from mediakit.history import BudgetUse, History
+from mediakit.rules import ValueDescription
 from mediakit.safe_text import shown
 from mediakit.sweep.outcomes import over_text
 
@@ -33,10 +34,10 @@ def shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None
     if (own.name, own.period) != (amount.name, amount.period):
         raise InputError(
             "budget",
-            got=f"the budget {shown(amount.name)}",
-            accepted='an amount such as "$5", because this client has a budget of its '
-            "own and a request counts against one budget only. Use a client without a "
-            "budget to run sweeps under another one",
+            got=ValueDescription(f"the budget {shown(amount.name)}"),
+            accepted='an amount such as "$5", because this client already has a budget '
+            "and a request counts against only one; to run sweeps under another "
+            "budget, use a client without one",
         )
     return min(own, amount, key=lambda budget: budget.limit_micro_usd)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mediakit.errors import InputError
 from mediakit.media.samples import WHITE, brightness, sampled_lumas, sound_blocks
+from mediakit.rules import ValueDescription
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +147,7 @@ def near_duplicates(scores: pd.DataFrame) -> list[list[Hashable]]:
 
     if missing := [name for name in ("job_id", *HASH_COLUMNS) if name not in scores]:
         accepted = "a frame from perceptual_hash or quality"
-        got = f"a frame without {', '.join(missing)}"
+        got = ValueDescription(f"a frame without {', '.join(missing)}")
         raise InputError("scores", got=got, accepted=accepted)
     known = scores.dropna(subset=["job_id", *HASH_COLUMNS])
     halves = np.ascontiguousarray(known[[*HASH_COLUMNS]], dtype=">u4")

@@ -47,6 +47,7 @@ from mediakit.history import History, scores
 from mediakit.history.scores import REASON, Score, Value
 from mediakit.money import format_usd
 from mediakit.plain_numbers import whole
+from mediakit.rules import ValueDescription
 from mediakit.sweep.scorer_identity import (
     COST,
     TAKEN,
@@ -64,13 +65,13 @@ if TYPE_CHECKING:
 FETCHED_AT_ONCE = 8
 LONGEST_PROBLEM = 300
 AWAITED_AT_ONCE = 8
-RESULTS = "a number, a text, or a dict of these by name"
+RESULTS = "a number, a string, or a dict that maps names to numbers or strings"
 EXECUTORS = (
     "a concurrent.futures.Executor, such as ProcessPoolExecutor() or "
     "get_executor() of a dask.distributed.Client (package distributed)"
 )
 ON_A_LOOP = (
-    "no executor: an asynchronous scorer is awaited on an event loop, "
+    "omitted for an asynchronous scorer, which is awaited on an event loop, "
     f"{AWAITED_AT_ONCE} outputs at a time"
 )
 IMPORTABLE = "a function at the top level of a module that other processes can import"
@@ -188,7 +189,7 @@ def _check_executor(executor: object, fn: Scorer) -> None:
     try:
         pickle.dumps(fn)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        got = f"{column_of(fn)} ({error})"
+        got = ValueDescription(f"{column_of(fn)} ({error})")
         raise InputError("fn", got=got, accepted=IMPORTABLE) from None
     is_of_a_cell = getattr(fn, "__module__", "") == "__main__" and not hasattr(
         sys.modules["__main__"], "__file__"
@@ -196,7 +197,7 @@ def _check_executor(executor: object, fn: Scorer) -> None:
     context = getattr(executor, "_mp_context", None)
     method = context.get_start_method() if context else get_start_method()
     if is_of_a_cell and method != "fork":
-        got = f"{column_of(fn)}, which is defined in a notebook cell"
+        got = ValueDescription(f"{column_of(fn)}, which is defined in a notebook cell")
         accepted = f"{IMPORTABLE} (%%writefile makes one)"
         raise InputError("fn", got=got, accepted=accepted)
 

@@ -77,6 +77,6 @@ def units_lines(new: Sequence[Any], unit: str | None) -> list[str]:
         return []
     dearest = format_usd(max(map(sum, prices.values())))
     return [
-        f"Sent one {unit} after the other, each for up to {dearest}: a smaller budget "
-        "buys whole pairs"
+        f"Cells are sent one {unit} at a time, for up to {dearest} each, so a smaller "
+        "budget still completes whole pairs"
     ]

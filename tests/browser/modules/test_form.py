@@ -171,7 +171,7 @@ def test_a_list_that_replaces_a_field_begins_at_its_value_one_for_each_and_says_
     expect(price).to_have_text("$0.48")
     expect(field.get_by_role("button", name="Add")).to_be_disabled()
     off = shown.el.locator(".mk-field.mk-off")
-    expect(off).to_contain_text("Not used: Duration of each transition counts")
+    expect(off).to_contain_text("Not used, because Duration of each transition is set")
     assert off.locator("[inert]").count() > 0
     shown.form.values.images = [*pictures, "https://a.example/3.png"]
     shown.becomes(transition_durations_s=[4, 4, 4])

@@ -67,7 +67,7 @@ def test_people_read_a_few_lines_with_the_key_made_for_this_run(
 
     url = lines[0].split()[4]
     assert url.startswith("http://127.0.0.1:")
-    assert lines[1].startswith("API key, for this run only: mk_")
+    assert lines[1].startswith("API key (for this run only): mk_")
     assert "text-to-video" in lines[2]
     assert "temporary" in lines[3]
 
@@ -82,7 +82,7 @@ def test_a_key_that_is_known_already_is_not_shown(
 
     second = command("--data-dir", str(tmp_path))
     lines += [second.stdout.readline() for _ in range(4)]
-    assert lines[5] == f"API key, the one in {tmp_path / 'account.json'}.\n"
+    assert lines[5] == f"API key: see {tmp_path / 'account.json'}.\n"
     assert KEY not in "".join(lines)
 
 

@@ -355,7 +355,7 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         other = wall.cells[1].job_id
         page.answer(page.judges(str(other), keep=True))
         assert ("1", "cell") in page.shown["figures"]
-        made = ("1", "made from them for $0.204, 1 kept")
+        made = ("1", "made from these results for $0.204, 1 kept")
         until(lambda: made in page.shown["figures"])
         assert (clip.kept, len(clip.frame())) == ([], 1)
         until(lambda: ("$0.408", "spent") in page.shown["figures"])
@@ -442,7 +442,7 @@ def test_a_cell_that_the_budget_left_out_is_sent_once_the_budget_is_raised(
         spent = ("$0.408", "of $0.408 spent, including earlier runs")
         until(lambda: spent in again.shown["figures"])
         gone = again.answer(again.asks("retry", cell=1, text=text))
-        assert "has a result or is being made" in gone["error"]
+        assert "cannot be sent again" in gone["error"]
         for cell in (-1, 2, True):
             lost = again.answer(again.asks("retry", cell=cell, text=text))
             assert lost["error"]
@@ -465,7 +465,7 @@ def test_the_rest_is_sent_at_once_at_the_price_on_its_button_and_never_twice(
 
     first, second = (page.asks("rest", text=text) for _ in range(2))
     assert page.answer(first)["said"] == "Sending 2 cells. They may cost $0.408."
-    assert "has a result or is being made" in page.answer(second)["error"]
+    assert "cannot be sent again" in page.answer(second)["error"]
     spent = ("$0.612", "of $0.612 spent")
     until(lambda: spent in page.shown["figures"])
     assert not page.shown["rest"]

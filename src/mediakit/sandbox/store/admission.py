@@ -211,7 +211,8 @@ def _refusals(
             yield Refusal(
                 ErrorCode.RATE_LIMITED,
                 f"The organization has reached its limit of {limit} jobs a {words}. "
-                f"Submit it in the next {words}, with a new idempotency key.",
+                f"Submit it again after the current {words} ends, with a new "
+                "idempotency key.",
                 retry_at_us=start_us + length_us,
             )
     running, queued = terms["running_n"], terms["queued_n"]

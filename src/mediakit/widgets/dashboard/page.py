@@ -62,7 +62,10 @@ UNEXPLAINED = (
     "verdict",
 )
 VERDICTS: Mapping[str | None, str] = {
-    "timing": "not settled, at the month's edge, or restored without a date",
+    "timing": (
+        "not settled, close to the start or end of the month, or restored without a "
+        "date"
+    ),
     "other_key": "another API key",
     "missing_here": "missing in this history",
     "missing_there": "missing in the service's reports",

@@ -130,7 +130,7 @@ class FormState:
         """Return why a field does not count, for each that another one replaces."""
         fields, declared = self.function.fields, self.function.declared
         replaced = {
-            name: f"not used: {label_of(fields[by])} counts"
+            name: f"not used, because {label_of(fields[by])} is set"
             for by, name in declared.replaces
             if self._body.get(by)
         }

@@ -223,7 +223,7 @@ def _figures(
         (f"{kept:,}", "kept"),
         (
             f"{len(extra):,}" if extra else "",
-            f"made from them{paid}, {also:,} kept",
+            f"made from these results{paid}, {also:,} kept",
         ),
     )
     return tuple((figure, name) for figure, name in figures if figure)

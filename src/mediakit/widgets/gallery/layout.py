@@ -108,7 +108,7 @@ def _check(
         if axis is not None and cells and axis not in known:
             raise InputError(name, got=axis, accepted=accepted)
     if rows is not None and rows == cols:
-        raise InputError("cols", got=cols, accepted="another axis than the rows have")
+        raise InputError("cols", got=cols, accepted="a different axis from rows")
 
 
 def _numbers(cells: Sequence[WallCell], axis: str | None) -> Mapping[str, int]:

@@ -26,8 +26,8 @@ const JOB_QUESTIONS = {
     text: "Forget it?",
     points: [
       "This removes the prompt and the settings from your history and the job's card.",
-      "What stays: the charge, saved files with the file beside them, code in cells, what a " +
-        "form holds, and cards of cells that have not run since the kernel started.",
+      "Not removed: the charge, saved files and the JSON files next to them, code in cells, " +
+        "values in forms, and job cards in cells that have not run since the kernel started.",
     ],
     yes: "Forget",
   },

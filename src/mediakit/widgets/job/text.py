@@ -62,7 +62,7 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
         "Wait for the next cycle, or ask an owner of the account to raise the limit.",
     ),
     ErrorCode.ADMISSION_SUSPENDED: (
-        "The organization may not start jobs at the moment.",
+        "The organization is currently not allowed to start jobs.",
         "Ask the owner of the organization's account why it is suspended.",
     ),
     ErrorCode.TIMED_OUT: (

@@ -43,7 +43,9 @@ from mediakit.widgets.gallery import (
 from mediakit.widgets.gallery.result_actions import OpenForm
 from mediakit.widgets.toolkit.throttle import Paced
 
-NO_RETRY = "This cell is not to be sent again: it has a result or is being made."
+NO_RETRY = (
+    "This cell cannot be sent again: it already has a result, or one is being made."
+)
 RETRY_CHANGED = (
     "The button now says “{}” instead of “{}”. Nothing was sent. Press it again to "
     "send the cell."
