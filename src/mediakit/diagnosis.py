@@ -174,8 +174,8 @@ def _installed() -> Iterator[Finding]:
 def _browser() -> Iterator[Finding]:
     """Look for a browser that cannot reach the ports of this machine."""
     sentence = (
-        "your browser may not reach ports of this machine, so results of a sandbox "
-        "here come through the kernel, and their links do not open. "
+        "your browser may be unable to reach ports on this machine, so results of a "
+        "sandbox running here come through the kernel, and links to them do not open. "
     )
     if "JUPYTERHUB_SERVICE_PREFIX" in os.environ:
         if not _has_version("jupyter-server-proxy"):
@@ -284,14 +284,15 @@ def _history(path: Path) -> Finding:
 def _problem_in(folder: Path, setting: str) -> str:
     """Return why files cannot be kept in a folder, and what to do; "" if they can."""
     existing = next(each for each in (folder, *folder.parents) if each.is_dir())
-    advice = f"Choose a folder on a local disk that you may write to, with {setting}."
+    advice = f"Set {setting} to a folder on a local disk that you can write to."
     try:
         with TemporaryFile(dir=existing) as file:
             reason = _lock_problem(file.fileno())
     except OSError as error:
         return f"{folder} cannot be written ({error.strerror}). {advice}"
     if reason:
-        return f"The file system of {existing} has no locks ({reason}). {advice}"
+        problem = f"does not support file locks ({reason})"
+        return f"The file system of {existing} {problem}. {advice}"
     return ""
 
 

@@ -149,7 +149,7 @@ def checked_ssl_context() -> ssl.SSLContext:
         if name in os.environ and file in (None, os.environ[name])
     ]
     raise UnusableCertificatesError(
-        f"The certificates that the environment names cannot be used ({reason}): "
+        f"The certificates set in the environment cannot be used ({reason}): "
         f"{', '.join(named) or 'those of the system'}. Correct or unset the variable. "
         "Nothing was sent."
     )

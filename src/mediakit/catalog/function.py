@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._~-]{0,99}"
 _SEGMENT = re.compile(SEGMENT)
 NO_FACTS = InputFacts()
-NO_RATE = "No rate is known; one can be set in mediakit.toml, under [rates]."
+NO_RATE = "No rate is known for this function; set one in mediakit.toml under [rates]."
 _ENLARGES = re.compile(r"upscal|enlarg|super-?res", re.IGNORECASE)
 
 

@@ -359,7 +359,7 @@ def charged_text(charge_micro_usd: int) -> str:
     """Say that a job was charged that should not have been (spec 7.3)."""
     return (
         f"It was charged {format_usd(charge_micro_usd)}, although failed jobs should "
-        "not be: ask the service about it."
+        "not be charged. Ask the service about this charge."
     )
 
 

@@ -217,7 +217,7 @@ class AsyncJob(JobFacts, ProcessBound):
             what, then = self.id, "The job continues;"
         return WaitTimeoutError(
             f"{why}Waited {waited} s for {what} ({self.status.value})."
-            f"{trouble} {then} client.job({self.id!r}) returns it again.",
+            f"{trouble} {then} to get the job again, call client.job({self.id!r}).",
             job=self,
             waited_s=waited_s,
         )

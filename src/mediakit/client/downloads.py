@@ -199,9 +199,9 @@ def _refuse_other(response: StreamedResponse) -> None:
     labels = compressions_in(response.header("Content-Encoding"))
     if len(labels) > 1 or not UNPACKED.issuperset(labels):
         raise ServiceError(
-            "The file could not be fetched: the server compressed it "
-            f"({all_of(labels)}), although it was asked not to. A browser can save it: "
-            "open job.url there."
+            "The file could not be fetched: the server sent it compressed "
+            f"({all_of(labels)}), although it was asked not to. To save it with a "
+            "browser, open job.url there."
         )
     kind = (response.header("Content-Type") or "").partition(";")[0].strip()
     if kind.lower() == "text/html":

@@ -130,10 +130,10 @@ def unclear_text(record: JobRecord, again_s: float) -> str:
     if record.unknown_status is None and record.billing is not None:
         return (
             f"The job {record.id} is {record.status.value}. "
-            f"{unreadable_charge_text(record.billing)} The job is read again {every}, "
-            "and its charge is recorded once it can be read; until then, budgets count "
-            "the estimate. Ask the service what it charged; job.refresh() reads the "
-            "job now."
+            f"{unreadable_charge_text(record.billing)} mediakit checks the job again "
+            f"{every} and records its charge once it can be read; until then, budgets "
+            "count the estimate. Ask the service what it charged, or call "
+            "job.refresh() to check the job now."
         )
     return (
         f"The status of the job {record.id} is {shown(record.unknown_status)}, which "

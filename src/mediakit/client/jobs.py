@@ -152,7 +152,7 @@ class JobReads:
         job = parse(JobRecord, answer)
         if job.id != job_id:
             raise ServiceError(
-                f"The service answered a request for the job {job_id} with the job "
+                f"The service was asked for the job {job_id} but returned the job "
                 f"{shown(job.id)}. Try again.",
                 status=answer.status,
                 job_id=job_id,
@@ -430,7 +430,8 @@ class Jobs:
         entry = await self._account_history.ask(History.find, job_id)
         if entry is None or entry.state not in AT_WORK:
             return GoneError(
-                f"{what} any more. Its charge is not known.",
+                f"The service says that it no longer knows the job {job_id}. Its "
+                "charge is not known.",
                 status=404,
                 job_id=job_id,
             )

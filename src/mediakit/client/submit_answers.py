@@ -181,8 +181,8 @@ def refusal(
 
 
 KEPT = (
-    "The history keeps the idempotency key: repeat the call, or connect again, and the "
-    "job is found or created."
+    "The history keeps the idempotency key, so repeating the call or connecting again "
+    "will find the job or create it."
 )
 _MAY_BE_MADE = f"may have created the job; if so, you are charged once. {KEPT}"
 

@@ -36,9 +36,10 @@ def changes_from_job(entry: Entry, job: JobRecord, *, now: datetime) -> Changes:
     """Return what a record of a job, which may be old, changes in its entry."""
     if entry.job_id not in (None, job.id):
         raise ServiceError(
-            f"One idempotency key was answered with two jobs, {entry.job_id} and "
-            f"{job.id}, although a repeat returns the existing job (spec 4.3). The "
-            "history keeps the first. Ask the service which of them it charges.",
+            f"The service returned two jobs for one idempotency key, {entry.job_id} "
+            f"and {job.id}, although a repeated request should return the existing "
+            "job. The history keeps the first one. Ask the service which of them it "
+            "charges.",
             job_id=job.id,
         )
     changes: Changes = {"job_id": job.id, "gone_at": None}

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 REPLACED = (
-    "Its file was deleted or replaced while it was open. Put the file back, or restart "
-    "the kernel to continue with the one that is there."
+    "Its file was deleted or replaced while it was open. Put the original file back, "
+    "or restart the kernel to continue with whatever is there now."
 )
 
 

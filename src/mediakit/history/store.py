@@ -454,8 +454,8 @@ class History:
 
 def _not_claimed(key: str) -> NotFoundError:
     return NotFoundError(
-        f"The history has no entry with the key {key!r}: a submission is "
-        "claimed before its job is recorded. Nothing was changed."
+        f"The history has no entry with the key {key!r}. A submission must be "
+        "recorded before its job can be. Nothing was changed."
     )
 
 

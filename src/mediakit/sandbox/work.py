@@ -76,7 +76,7 @@ class WorkLoop:
                 wait_s = None if due_us is None else self._clock.real_s_until(due_us)
             except Exception:  # such as a full disk
                 logger.exception(
-                    "Background work of the sandbox failed; it is tried again."
+                    "Background work of the sandbox failed; it will be retried."
                 )
                 await asyncio.sleep(RETRY_S)
                 continue

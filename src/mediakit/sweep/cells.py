@@ -374,8 +374,8 @@ def state_of(cell: Cell, draw: Entry | None) -> CellState:
 # -- a sweep that was run before ------------------------------------------------------
 
 NOT_SENT = (
-    "This cell was not sent. To send it, make its plan again with the code in "
-    "results.plan.code."
+    "This cell was not sent. To send it, re-create the plan with the code in "
+    "results.plan.code and run it."
 )
 
 

@@ -136,9 +136,9 @@ def score_outputs(
     name, stored_version = identity_of(fn, version)
     if stored_version is None:
         warnings.warn(
-            f"{column_of(fn)} uses objects that its source does not show, so its "
-            "scores are not reused: every call scores all outputs again. Give it a "
-            "version, such as score(..., version='1').",
+            f"{column_of(fn)} uses objects whose values its source does not show, so "
+            "its scores cannot be reused: every call scores all outputs again. Give it "
+            "a version, such as score(..., version='1').",
             stacklevel=4,
         )
     if is_asynchronous(fn):

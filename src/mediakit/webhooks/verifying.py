@@ -80,8 +80,9 @@ def check_body(body: object) -> None:
     """Check that a value is the raw bytes of a body, neither empty nor too large."""
     if not isinstance(body, bytes):
         raise _bad_body(
-            f"The body is {type(body).__name__}. Pass the raw bytes as received: JSON "
-            "that was parsed and serialised again does not match the signature."
+            f"The body is of type {type(body).__name__}. Pass the raw bytes as "
+            "received: JSON that was parsed and serialized again does not match the "
+            "signature."
         )
     if not 0 < len(body) <= MAX_BODY_BYTES:
         raise _bad_body(f"The body is empty or larger than {MAX_BODY_BYTES:,} bytes.")
@@ -159,7 +160,9 @@ def _required_headers(headers: object) -> dict[str, str]:
             if name in NAMES:
                 values[name] = _text(name, value)
     except (TypeError, ValueError):
-        raise _bad_header("The headers are not names and values", "header") from None
+        raise _bad_header(
+            "The headers are not pairs of names and values", "header"
+        ) from None
     for name in NAMES:
         if not values.get(name):
             raise _bad_header(f"The header {name} is missing", "missing_header")

@@ -452,7 +452,7 @@ def test_an_error_in_a_handler_is_a_sentence_in_the_form(make_form: MakeForm) ->
 
     say(form, "edit", view="a", values={})
     assert "KeyError" in error_of(form)
-    assert "please report it" in error_of(form)
+    assert "Please report it" in error_of(form)
 
 
 # -- a cell that is run again ---------------------------------------------------------

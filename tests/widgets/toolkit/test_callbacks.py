@@ -7,7 +7,7 @@ import threading
 
 from mediakit.widgets.toolkit.callbacks import guarded, guarded_async
 
-DEFECT = "ZeroDivisionError: division by zero. This is a defect in mediakit, "
+DEFECT = "ZeroDivisionError: division by zero. This is a bug in mediakit. "
 
 
 def test_a_coroutine_that_nobody_waits_for_is_guarded_too() -> None:
@@ -20,7 +20,7 @@ def test_a_coroutine_that_nobody_waits_for_is_guarded_too() -> None:
         _ = 1 / 0
 
     asyncio.run(run())
-    assert said == [f"{DEFECT}please report it."]
+    assert said == [f"{DEFECT}Please report it."]
 
 
 def test_a_handler_runs_alone_and_releases_the_lock_after_an_error() -> None:

@@ -258,8 +258,8 @@ def _money_refusals(
             of = "cycle's limit"
         yield Refusal(
             code,
-            f"It needs {price} micro-USD; {available} micro-USD of the {of} are "
-            "neither spent nor held. Nothing was charged.",
+            f"The job needs {price} micro-USD, but only {available} micro-USD of the "
+            f"{of} is neither spent nor held. Nothing was charged.",
         )
     start_us = now_us - now_us % US_PER_DAY
     for words, limit, keys, of in (
@@ -272,8 +272,8 @@ def _money_refusals(
         if used + price > limit:
             yield Refusal(
                 ErrorCode.RATE_LIMITED,
-                f"It needs {price} micro-USD; this {words} may use {limit} micro-USD "
-                f"a day and has used or holds {used}. Nothing was charged.",
+                f"The job needs {price} micro-USD, but this {words} can use {limit} "
+                f"micro-USD a day and has used or holds {used}. Nothing was charged.",
                 retry_at_us=start_us + US_PER_DAY,
                 over_usage_limit=True,
             )

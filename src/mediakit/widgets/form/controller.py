@@ -77,8 +77,8 @@ OTHER_RECIPE = (
     "{} was made by {}, so nothing was filled in. Drop it on a form of that function."
 )
 RECIPE_TAKEN = (
-    "The form has the settings of {}. Media come back only for jobs of this history. "
-    "Nothing has been sent."
+    "The form now has the settings from {}. Media are restored only for jobs in this "
+    "history. Nothing has been sent."
 )
 
 _open_forms: ReplacedByCell[Form] = ReplacedByCell()

@@ -129,7 +129,7 @@ class Blind extends Sheet {
     ];
     if (groups > 1)
       words.push(
-        "Results on two sides of a line were never compared, even indirectly: they have no common ranking.",
+        "Results on opposite sides of a line were never compared, even indirectly, so they have no common ranking.",
       );
     write(this.status, words.join(" "));
   }

@@ -25,9 +25,9 @@ class Head {
     this.blindButton = button("Blind A/B", () => wall.blind());
     const exportButton = button("Export all", () => wall.ask({ do: "export" }));
     this.stopButton = button("Stop", () => wall.ask({ do: "stop" }));
-    this.stopButton.title = "Send no more cells; jobs that were sent go on";
+    this.stopButton.title = "Send no more cells; jobs that were already sent continue";
     this.restButton = makeButton("", "", () => wall.sendRest(), "mk-paid mk-wall-rest");
-    this.restButton.title = "Send the cells that were not sent; you pay when they complete";
+    this.restButton.title = "Send the remaining unsent cells; you pay when they complete";
     this.blindButton.hidden = !wall.can.prefer;
     exportButton.hidden = !wall.can.export;
     const { playAll, compareButton, blindButton } = this;

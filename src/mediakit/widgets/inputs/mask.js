@@ -19,9 +19,8 @@ const GROW = 1.25;
 const STEPS_ACROSS = 50;
 const HALF = 127;
 const MASK_KEYS =
-  "Drag to paint. Keys: arrows move the cursor (with Shift by one pixel, with Alt " +
-  "they change a rectangle's shape), + and − change the size, Enter paints, " +
-  "Ctrl+Z undoes.";
+  "Drag to paint. Keys: arrows move the cursor (Shift: by one pixel; Alt: change a " +
+  "rectangle's shape), + and − change the size, Enter paints, Ctrl+Z undoes.";
 
 const clamp = (number, low, high) => Math.min(Math.max(number, low), high);
 const canvasOf = (width, height) =>

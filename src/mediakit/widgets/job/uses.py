@@ -19,9 +19,9 @@ from mediakit.widgets.timeline.time_axis import Axis, Item
 FINALIZES = {"r1-finalize": "r1"}
 """The functions that render a draft in full, and those that make the drafts."""
 FINALIZE = (
-    "The form below has the draft's prompt. The interface does not show which field "
-    "names the draft: add it to the additional fields, as your service documents it. "
-    "Nothing has been sent."
+    "The form below has the draft's prompt. The service's interface does not say which "
+    "field identifies the draft: add that field to the additional fields, as "
+    "documented by your service. Nothing has been sent."
 )
 NEW_MS = 2_000
 """How long a picture stands on a timeline at first."""

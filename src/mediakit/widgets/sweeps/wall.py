@@ -257,7 +257,10 @@ class SweepWall:
         """Send no more cells; nothing that was sent can be cancelled."""
         await self._results.stop()
         await self._read()
-        return "Stopped. Jobs that were sent go on, and are charged when they complete."
+        return (
+            "Stopped. Jobs that were already sent continue, and are charged when they "
+            "complete."
+        )
 
     async def _retry(self, cell: int, text: str) -> str:
         """Send a cell again at the price on its button, and say what it may cost."""

@@ -18,9 +18,9 @@ const TICKS_MS = [
 ];
 const GONE = "The kernel was restarted. Run this cell to use the timeline.";
 const TIMELINE_KEYS =
-  "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
-  "it is; up and down choose another block, Enter goes to its fields, Delete " +
-  "removes it, Ctrl+Z takes the last change back.";
+  "The left and right arrow keys move a block by 0.1 s (Shift: by 1 s; Alt: change its " +
+  "length); up and down select another block, Enter goes to its fields, Delete " +
+  "removes it, and Ctrl+Z undoes the last change.";
 
 const seconds = (ms) => String(Math.round(ms) / 1000);
 const grouped = (ms) => (ms / 1000).toLocaleString("en");
@@ -184,7 +184,7 @@ class Timeline {
     this.wantsFocus = true;
     this.edit(() => last.before, place);
     this.changes = earlier;
-    write(this.spoken, "The last change was taken back.");
+    write(this.spoken, "The last change was undone.");
   }
 
   get isGone() {

@@ -31,8 +31,7 @@ def sentence_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:  # such as a full disk
         return ": ".join(filter(None, [error.strerror, error.filename])) + "."
     return (
-        f"{type(error).__name__}: {error}. This is a defect in mediakit, "
-        "please report it."
+        f"{type(error).__name__}: {error}. This is a bug in mediakit. Please report it."
     )
 
 
