@@ -107,7 +107,7 @@ def test_a_forecast_of_a_part_is_not_drawn_over_the_spend_of_all(column):
     made = replace(forecast(SPENT, AHEAD), **{column: "mine"})
     whole = THREE_DAYS.assign(**{column: ["mine", "other"] * 3})
     for frame in (whole, THREE_DAYS.drop(columns=column, errors="ignore")):
-        with pytest.raises(InputError, match=f"only the rows whose {column}"):
+        with pytest.raises(InputError, match=f"only rows whose {column}"):
             cumulative(frame, forecast=made)
     mine = whole[whole[column] == "mine"]
     assert "expected $5.00" in legend(cumulative(mine, forecast=made))

@@ -271,7 +271,7 @@ def test_a_budget_below_the_price_buys_whole_pairs(
         else ("style" if "style" in axes else "prompt", "s")
     )
     plan = client.sweep("text-to-video", duration=3, aspect_ratio="1:1", **axes)
-    assert f"Sent one {unit} after the other" in repr(plan)
+    assert f"sent one {unit} at a time" in repr(plan)
     half = (plan.estimate().high or 0) // 2 + 10_000
     results = run(client, plan, budget=f"${half / 1e6:.6f}", in_flight=1)
     frame = results.frame()

@@ -74,9 +74,7 @@ def judge(
     if changes.get("rating") or changes.get("keep"):
         entry = history.find(job_id)
         if entry is not None and entry.status is JobStatus.FAILED:
-            accepted = (
-                "a job with a result; this job failed, so there is nothing to rate"
-            )
+            accepted = "a job with a result; this one failed, so it has nothing to rate"
             raise InputError("job", got=job_id, accepted=accepted)
     changes["rated_at"] = history.clock.now()
     key = {"service": service, "account": account, "job_id": changes.pop("job_id")}
