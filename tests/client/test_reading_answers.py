@@ -504,7 +504,7 @@ def test_a_job_id_in_a_line_to_copy_is_a_text_of_python(tmp_path: Path) -> None:
 
         for text in (str(error.value), plain):
             call = text[text.index("client.job(") :].partition("\n")[0]
-            call = call.partition(" returns")[0]
+            call = call.partition(" returns")[0].removesuffix(".")
             parsed = ast.parse(call, mode="eval").body
             assert isinstance(parsed, ast.Call)
             assert ast.literal_eval(parsed.args[0]) == job.id

@@ -628,7 +628,9 @@ def test_a_judge_whose_settings_are_unknown_is_not_reused_and_the_call_says_so(
 ) -> None:
     results = made(client, "a")
     for mark in (1.0, 2.0):
-        with pytest.warns(UserWarning, match=r"not reused: .* version='1'") as caught:
+        with pytest.warns(
+            UserWarning, match=r"cannot be reused: .* version='1'"
+        ) as caught:
             assert results.score(judge(mark)).iloc[0, 1] == mark
         assert caught[0].filename == __file__
         assert client.sweep_results(results.id).frame().iloc[0, -1] == mark

@@ -154,7 +154,7 @@ def _is_tensor(value: object) -> bool:
 
 def _file_of_open(file: Any, field: str) -> Path:
     """Copy an open file, from its beginning, whatever was read or written of it."""
-    accepted = "a file that is open for reading bytes"
+    accepted = "a file opened in binary mode for reading"
     try:
         position = file.tell()
         file.seek(0)
