@@ -287,8 +287,8 @@ def test_it_says_what_is_charged_and_what_is_expected() -> None:
     [
         ([0, 900], 1, (900, 900, 900), "no complete day", "nothing is added"),
         ([10, 0], 2, (10, 300, 880), "based on 1 day of", "less than a week"),
-        ([10, 0], 1, (0, 300, 900), "based on 1 day of", "known: 1)"),
-        ([10] * 8 + [0], 9, (300, 300, 300), "based on 8 days of", "known: 8)"),
+        ([10, 0], 1, (0, 300, 900), "based on 1 day of", "(1 known)"),
+        ([10] * 8 + [0], 9, (300, 300, 300), "based on 8 days of", "(8 known)"),
     ],
 )
 def test_little_history_is_a_rough_estimate_and_is_said(
