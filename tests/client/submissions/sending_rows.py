@@ -236,7 +236,7 @@ REFUSED = [
             (401, AuthError, NO_JOB),
             (403, AuthError, NO_JOB),
             (404, NotFoundError, NO_JOB),
-            (409, ConflictError, "not sent again"),
+            (409, ConflictError, "not be sent again"),
             (422, InputError, "sent and refused. Nothing was charged"),
         )
     ),
