@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped] # it ships no types
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -82,3 +84,46 @@ def moves(job: Locator) -> None:
     """Wait until the view of a job shows another time than now."""
     clock = job.get_by_text("In the queue for").filter(visible=True).last
     expect(clock).not_to_have_text(clock.inner_text())
+
+
+LATER_MS = 1_500  # longer than a paid button takes no click
+COUNT = 'print(len(client.history.frame()), "jobs of this history")'
+
+
+@contextmanager
+def hanging(lab: Lab) -> Iterator[None]:
+    """Let the kernel's process take no message meanwhile."""
+    kernel = lab.kernel_id()
+    processes = psutil.Process(lab.server.pid).children(recursive=True)
+    (found,) = [each for each in processes if kernel in " ".join(each.cmdline())]
+    found.suspend()
+    try:
+        yield
+    finally:
+        found.resume()
+
+
+@pytest.mark.soak
+def test_no_price_is_called_exact_for_values_that_a_hanging_kernel_has_not_seen(
+    lab: Lab, holding: RunningSandbox, tmp_path: Path
+) -> None:
+    url, key, home = holding.base_url, holding.api_key, str(tmp_path / "home")
+    first = CONNECT.format(base_url=url, api_key=key, home=home)
+    lab.begin("hanging.ipynb", first, COUNT, height_px=1000)
+    lab.run_cell(0)
+    form = lab.cell(0).locator(".mk-form")
+    price = form.locator(".mk-price")
+    expect(price).to_have_text("$0.34exact")
+    lab.page.wait_for_timeout(LATER_MS)
+    with hanging(lab):
+        form.get_by_label("Duration").and_(
+            form.locator("input:not([type=range])")
+        ).fill("15")
+        expect(price).to_have_text("$0.34waiting for the kernel")
+        lab.screenshot("price-waits", form)
+        form.locator("button.mk-go").click()
+        expect(form.locator("button.mk-go")).to_be_disabled()
+    expect(price).to_have_text("$1.02exact")
+    expect(form).to_contain_text("The price is now $1.02 instead of $0.34.")
+    lab.run_cell(1)
+    lab.see(1, "0 jobs of this history")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped] # it ships no types
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Dialog, Locator, expect
 
 from tests.browser.harness import Lab
 from tests.support.samples.media_samples import make_mp4
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +22,13 @@ ARRIVES_MS = 120_000
 CONNECT = "import mediakit as mk\nclient = mk.connect(home={!r})"
 FORM = 'form = client.form("{}")\nform'
 VALUES = "print(form.as_python())"
+LEAVES = """() => {
+    const event = new Event("beforeunload", { cancelable: true });
+    window.dispatchEvent(event);
+    return !event.defaultPrevented;
+}"""
+# The line is dead: no piece of a file is read any more.
+STALLS = "() => { Blob.prototype.arrayBuffer = () => new Promise(() => {}); }"
 
 
 def grown_mp4(path: Path, size_bytes: int) -> Path:
@@ -102,3 +110,39 @@ def test_30_mb_arrive_through_the_page_and_the_kernel_stays_small(
     assert kept.read_bytes() == clip.read_bytes()
     lab.run_cell(2)
     lab.see(2, str(kept))
+
+
+@pytest.mark.soak
+def test_a_page_asks_before_it_is_left_during_an_upload_and_says_what_did_not_arrive(
+    lab: Lab, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "dunes.mp4")
+    form = opened(lab, "left", "r1")
+    lab.save()
+    assert lab.page.evaluate(LEAVES)
+    lab.page.evaluate(STALLS)
+    choose(lab, form, "video", clip)
+    expect(form.get_by_role("progressbar", name="Upload of dunes.mp4")).to_be_visible()
+    folder = lab.server.root / "home-left"
+    until(lambda: list(folder.rglob("*.part")))
+    assert not lab.page.evaluate(LEAVES)
+
+    asked: list[str] = []
+
+    def leave(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    lab.page.once("dialog", leave)
+    lab.reload()
+    assert asked == ["beforeunload"]
+    form = lab.cell(1).locator(".mk-form")
+    expect(form).to_contain_text("dunes.mp4 did not arrive, because the page was left")
+    expect(form).to_contain_text("Choose the file again.")
+    lab.screenshot("upload-cut-off", form)
+    until(lambda: not list(folder.rglob("*.part")))
+    assert lab.page.evaluate(LEAVES)
+
+    choose(lab, form, "video", clip)
+    expect(form.get_by_label("@Video1").first).to_have_value("dunes.mp4")
+    expect(form).not_to_contain_text("did not arrive")

@@ -38,6 +38,9 @@ class FormInputs:
             UploadFolder(live.client.components.home or kernel_folder()),
             live.tasks.run,
             check=self._refusal,
+            clock=live.clock,
+            show=lambda names: self._widget.show_form({"arriving": names}),
+            say=partial(live.say, until_edited=True),
         )
 
     def on_message(self, message: Message, buffers: Sequence[memoryview]) -> None:

@@ -10,24 +10,44 @@ slows the page.
     kernel  {kind: "refused", id, text}     or     {kind: "want", id, at, length}
     page    {kind: "piece", id, at} and a buffer   or   {kind: "cancel", id}
     kernel  {kind: "done", id, path, name}
+
+A page that is loaded while a file arrives may be the one that sent it. It says
+`{kind: "loaded"}`; a file of which no further piece comes is given up, with a sentence.
 """
 
 from __future__ import annotations
 
 from asyncio import Queue
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from anyio import to_thread
 
+from mediakit.clock import Clock
 from mediakit.widgets.uploads.upload_folder import IncomingFile, UploadFolder, own_name
 
 PIECE_BYTES = 1 << 19
 """Some front ends lose messages of 1 MB; more than this makes nothing faster."""
+PAGE_PATIENCE_S = 5.0
+"""How long a page that is still there may take for a piece."""
+CUT_OFF = (
+    "{} did not arrive, because the page was left, closed or reloaded during the "
+    "upload. Choose the file again."
+)
 
 Piece = tuple[object, memoryview]
 """Where a piece begins in its file, as the page says, and its bytes."""
+
+
+@dataclass
+class _Arrival:
+    """A file that arrives."""
+
+    name: str
+    pieces: Queue[Piece | None] = field(default_factory=Queue)
+    count: int = 0  # of its pieces so far
 
 
 class ChunkReceiver:
@@ -40,12 +60,18 @@ class ChunkReceiver:
         run: Callable[[Callable[[], Awaitable[object]]], object],  # on the I/O thread
         *,
         check: Callable[[Mapping[str, Any]], str | None],
+        clock: Clock,
+        show: Callable[[list[str]], object],
+        say: Callable[[str], object],
     ) -> None:
         self._send = send
         self._folder = folder
         self._run = run
         self._check = check  # returns why an offered file is refused, if it is
-        self._incoming: dict[str, Queue[Piece | None]] = {}
+        self._clock = clock
+        self._show = show  # shows pages the names of the files that arrive
+        self._say = say  # says what did not
+        self._incoming: dict[str, _Arrival] = {}
 
     def on_message(
         self, content: Mapping[str, Any], buffers: Sequence[memoryview]
@@ -60,6 +86,8 @@ class ChunkReceiver:
                 self._run(partial(self._enqueue_piece, upload, piece))
             case "cancel":
                 self._run(partial(self._enqueue_piece, upload, None))
+            case "loaded":
+                self._run(self._give_up_silent)
 
     def close(self) -> None:
         for upload in tuple(self._incoming):
@@ -68,7 +96,22 @@ class ChunkReceiver:
     async def _enqueue_piece(self, upload: str, piece: Piece | None) -> None:
         """Hand over a piece, or None for no more; it may have been cancelled."""
         if upload in self._incoming:
-            self._incoming[upload].put_nowait(piece)
+            arrival = self._incoming[upload]
+            arrival.count += 1
+            arrival.pieces.put_nowait(piece)
+
+    async def _give_up_silent(self) -> None:
+        """Give up the files of which no page sends a further piece."""
+        counts = {upload: each.count for upload, each in self._incoming.items()}
+        await self._clock.sleep(PAGE_PATIENCE_S)
+        for upload, count in counts.items():
+            arrival = self._incoming.get(upload)
+            if arrival is not None and arrival.count == count:
+                arrival.pieces.put_nowait(None)
+                self._say(CUT_OFF.format(arrival.name))
+
+    def _show_arriving(self) -> None:
+        self._show([each.name for each in self._incoming.values()])
 
     async def _receive(self, upload: str, offer: Mapping[str, Any]) -> None:
         name, size_bytes = str(offer["name"]), int(offer["size"])
@@ -77,8 +120,8 @@ class ChunkReceiver:
             self._send({"kind": "refused", "id": upload, "text": problem})
             return
         file = IncomingFile(self._folder, name, size_bytes)
-        pieces: Queue[Piece | None] = Queue()
-        self._incoming[upload] = pieces
+        arrival = self._incoming[upload] = _Arrival(name)
+        self._show_arriving()
         path = None
         try:
             await to_thread.run_sync(file.begin)
@@ -86,7 +129,7 @@ class ChunkReceiver:
                 at = file.written_bytes
                 length = min(PIECE_BYTES, size_bytes - at)
                 self._send({"kind": "want", "id": upload, "at": at, "length": length})
-                piece = await pieces.get()
+                piece = await arrival.pieces.get()
                 if piece is None:
                     return
                 if piece[0] != at or not 0 < len(piece[1]) <= length:
@@ -100,4 +143,5 @@ class ChunkReceiver:
             self._send({"kind": "refused", "id": upload, "text": text})
         finally:
             del self._incoming[upload]
+            self._show_arriving()
             file.discard()

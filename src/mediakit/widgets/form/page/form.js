@@ -4,6 +4,7 @@
 // a time. Generate sends every value and the price that stands on the button.
 
 const ANSWER_MS = 3000;
+const LATE_MS = 500; // after which a price is known to be that of earlier values
 const RECIPE_BYTES = 256 * 1024;
 const CODE_HINT = "This call does the same. Click the code to select all of it.";
 const GONE_TEXT = "The kernel was restarted. Run this cell to use the form.";
@@ -84,6 +85,8 @@ class Form {
     this.writeValues(Object.keys(this.state.values));
     this.showState();
     this.showFocus();
+    // Another page, or this one before it was loaded again, may have sent these.
+    if (this.state.arriving?.length) this.send({ do: "upload", kind: "loaded" });
   }
 
   get state() {
@@ -93,6 +96,7 @@ class Form {
   close() {
     this.model.off("msg:custom", this.onMessage);
     clearTimeout(this.timer);
+    clearTimeout(this.lateTimer);
     clearTimeout(this.focusing);
     this.endJobs();
     this.endMark();
@@ -346,6 +350,7 @@ class Form {
   edited(name) {
     this.unsent.add(name);
     this.showNotes();
+    this.lateTimer ??= setTimeout(() => this.setLate(true), LATE_MS);
     if (this.isWaiting) return;
     this.sendEdits();
   }
@@ -361,6 +366,17 @@ class Form {
     this.send({ do: "edit", values });
     // A message that was lost is not waited for.
     this.timer = setTimeout(() => this.sendEdits(), ANSWER_MS);
+  }
+
+  // Whether the price that is shown may not be that of what is on the page.
+  setLate(isLate) {
+    if (!isLate) {
+      clearTimeout(this.lateTimer);
+      this.lateTimer = undefined;
+    }
+    if (this.isLate === isLate) return;
+    this.isLate = isLate;
+    this.showPay();
   }
 
   send(content) {
@@ -410,6 +426,7 @@ class Form {
     }
     if (brings) this.wall.bring();
     if (isMine && this.heardNumber >= this.number) this.sendEdits();
+    if (!this.edits.size && !this.unsent.size) this.setLate(false);
   }
 
   writeValues(names) {
@@ -483,12 +500,13 @@ class Form {
 
   showPay() {
     const { price, go, owned } = this.state;
-    const key = JSON.stringify(price);
+    const key = JSON.stringify([price, this.isLate]);
     if (this.priceKey !== key) {
       this.priceKey = key;
-      this.amount.className = `mk-row mk-price mk-${price.tone}`;
+      this.amount.className = `mk-row mk-price mk-${this.isLate ? "quiet" : price.tone}`;
       const parts = price.text ? [make("b", "", price.text)] : [make("span", "mk-quiet", price.gap ?? "")];
-      if (price.kind) parts.push(make("span", "mk-tag", price.kind));
+      const kind = this.isLate ? "waiting for the kernel" : price.kind;
+      if (kind) parts.push(make("span", "mk-tag", kind));
       this.amount.replaceChildren(...parts);
       this.bar.className = `mk-bar mk-${price.tone}`;
       this.bar.firstChild.style.width = `${price.share * 100}%`;

@@ -261,6 +261,16 @@ function mediaControl(form, spec, at) {
   };
 }
 
+// Leaving the page ends what it uploads, so the browser asks first.
+const uploading = new Set();
+const askBeforeLeaving = (event) => event.preventDefault();
+function setUploading(upload, isUnderWay) {
+  if (isUnderWay) uploading.add(upload);
+  else uploading.delete(upload);
+  if (uploading.size) addEventListener("beforeunload", askBeforeLeaving);
+  else removeEventListener("beforeunload", askBeforeLeaving);
+}
+
 class Uploads {
   constructor(form, spec, zone, { take, count }) {
     Object.assign(this, { form, spec, take, count, waiting: [], now: null, problem: "" });
@@ -317,6 +327,7 @@ class Uploads {
   next() {
     const file = this.waiting.shift();
     this.now = file ? { id: newId(), file, at: 0 } : null;
+    setUploading(this, Boolean(file));
     if (file) {
       const { name, size, type } = file;
       this.form.uploads.set(this.now.id, (message) => this.onMessage(message));
@@ -379,6 +390,7 @@ class Uploads {
 
   close() {
     clearTimeout(this.timer);
+    setUploading(this, false);
     if (this.now) this.form.uploads.delete(this.now.id);
   }
 
