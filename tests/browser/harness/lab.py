@@ -38,8 +38,15 @@ RESTARTS_MS = 120_000
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 # JupyterLab's own, when a kernel ends while questions to it are open; and anywidget's,
-# where a busy page took more than 2 s to load a module.
+# where a busy page took too long to load a module.
 NOISE = ("ResizeObserver loop", "Canceled future for", "Failed to initialize model")
+# anywidget gives up a widget whose module was not loaded in 2 s, until the page is
+# loaded again. That is too short for a busy machine.
+PATIENT = """if (!window.mkIsPatient) {
+    window.mkIsPatient = true;
+    const { timeout } = AbortSignal;
+    AbortSignal.timeout = (ms) => timeout.call(AbortSignal, 30 * ms);
+}"""
 
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"
 PRINTED = f"""index => {NOTEBOOK}.content.widgets[index].model.outputs.toJSON()
@@ -106,6 +113,7 @@ class Lab:
         self.is_spoilt = False
         self._opened = False
         self._console: list[str] = []
+        page.context.add_init_script(PATIENT)
         page.set_default_timeout(STEP_S * 1000)
         page.on("console", self._note_console)
         page.on("pageerror", self._note_page_error)
