@@ -7,7 +7,7 @@ import io
 import json
 import logging
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from mediakit import Client
 from mediakit.errors import InputError, ServiceError
 from mediakit.sweep import Results
 from mediakit.sweep.judges import JudgeError, ModelJudge, light_and_colour
+from mediakit.sweep.scorer_identity import identity_of
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.loopback import Asked, LoopbackServer, Said
 from tests.sweep.clips import flat, write_clip
@@ -270,6 +271,23 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
         results.score(judge)
 
     assert len(model.asked) == len(judges)
+
+
+class StrictJudge(ModelJudge):
+    def __call__(self, path: Path, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super().__call__(path, row), "looks_good": 1}
+
+
+def test_the_judgements_of_earlier_versions_are_found_after_an_upgrade(
+    model: Model,
+) -> None:
+    judge = ModelJudge(model.url, "small", RUBRIC)
+    strict = StrictJudge(model.url, "small", RUBRIC)
+
+    # As a history of version 11 has it.
+    stored = ("mediakit.sweep.judges.ModelJudge", f"{judge.version}-e7e7f02c179f27c0")
+    assert identity_of(judge) == stored
+    assert identity_of(strict)[1] not in (None, stored[1])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ COST = "cost_micro_usd"
 """What a judge says that it charged for an answer."""
 TAKEN = frozenset({"job_id", "problem", JUDGE_COST})
 HASH_DIGITS = 16
+OWN_MODULES = "mediakit."
 SCORERS = "fn(path) or fn(path, row)"
 
 
@@ -68,8 +69,9 @@ def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
 
     The source of the scorer is part of the version, so that two scorers of one name,
     such as those of two notebooks, are different ones. So are the data that it uses, if
-    it has no version of its own. The version is None where these cannot be told: its
-    scores are not stored.
+    it has no version of its own. A judge of this package has a revision in place of its
+    source, or an upgrade would pay for every judgement again. The version is None where
+    these cannot be told: its scores are not stored.
     """
     inner = fn.func if isinstance(fn, partial) else fn
     named: Any = inner if hasattr(inner, "__qualname__") else type(inner)
@@ -77,7 +79,10 @@ def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
     source = _source(named)
     version = getattr(fn, "version", None) if version is None else version
     if version is not None:
-        return name, f"{version}-{hash_of(source)[:HASH_DIGITS]}"
+        revision = getattr(named, "revision", "")
+        if source or not revision:
+            revision = hash_of(f"{revision}{source}")[:HASH_DIGITS]
+        return name, f"{version}-{revision}"
     if not source:
         accepted = "a function with a version, such as score(..., version='1')"
         raise InputError("fn", got=fn, accepted=accepted)
@@ -90,12 +95,17 @@ def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
 def _source(named: Any) -> str:
     """Return the source of a function, or of the functions of a class; empty if none.
 
-    The source of a class in a notebook cell is known by its functions only.
+    The source of a class in a notebook cell is known by its functions only. Functions
+    that a class has from this package do not count.
     """
     functions = [named]
     if inspect.isclass(named):
         members = [each for base in named.__mro__ for each in vars(base).values()]
-        functions = [each for each in members if inspect.isfunction(each)]
+        functions = [
+            each
+            for each in members
+            if inspect.isfunction(each) and not each.__module__.startswith(OWN_MODULES)
+        ]
     texts = []
     for function in functions:
         with suppress(OSError, TypeError):
