@@ -500,9 +500,8 @@ class AsyncClient(ClientFacts, ProcessBound):
         """Return the sweeps that were run, the newest first, from the history alone.
 
         Returns:
-            One row per sweep: `sweep` (its id), `function` (its short name where it has
-            one), `axes`, `prompt` (the one that all cells share, with its slots; <NA>
-            if it varies) (str), `cells`,
+            One row per sweep: `sweep` (its id), `function`, `axes`, `prompt` (the one
+            that all cells share, with its slots; <NA> if it varies) (str), `cells`,
             `completed` and `kept` (int64, without repairs), `rating` (float64, the
             mean), `charge_micro_usd` (int64) and `charge_usd` (float64) of the jobs
             that the sweep submitted, `begun_at` and `ended_at` (UTC); then the mean of
@@ -512,8 +511,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         from mediakit.history.sweeps import sweeps_frame
 
         owner = self.components.account_history.owner
-        kinds = {function.path: function.kind for function in self.catalog}
-        read = partial(sweeps_frame, self.components.store, kinds, **owner)
+        read = partial(sweeps_frame, self.components.store, **owner)
         return await to_thread.run_sync(read)
 
     @opened

@@ -182,13 +182,8 @@ def sweep_names(
     ]
 
 
-def sweeps_frame(
-    history: History, kinds: Mapping[str, str], *, service: str, account: str
-) -> "pd.DataFrame":
-    """Return the sweeps of a service as a frame, the newest first.
-
-    `kinds` has the short names of functions, by path.
-    """
+def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFrame":
+    """Return the sweeps of a service as a frame, the newest first."""
     import pandas as pd
 
     is_completed = entries.c.status == JobStatus.COMPLETED
@@ -232,8 +227,7 @@ def sweeps_frame(
     rows = history.database.rows(query)
     columns: list[Any] = [*zip(*rows, strict=True)] or [()] * 11
     ids, functions, axes, prompts, *counts, ratings, spent, begun, ended = columns
-    named = [kinds.get(path, path) for path in functions]
-    frame = pd.DataFrame({"sweep": text_array(ids), "function": text_array(named)})
+    frame = pd.DataFrame({"sweep": text_array(ids), "function": text_array(functions)})
     frame["axes"] = text_array([", ".join(json.loads(each)) for each in axes])
     frame["prompt"] = text_array(prompts)
     for name, values in zip(("cells", "completed", "kept"), counts, strict=True):
