@@ -314,7 +314,7 @@ NO_SENSE: list[tuple[dict[str, Any], str]] = [
     ({}, "prompt"),
     ({"prompt": PROMPTS, "sample": (1, 2, 3)}, "sample"),
     ({"prompt": PROMPTS, "zip": 5}, "zip"),
-    ({"prompt": "{take}", "take": ["a"]}, "another name"),
+    ({"prompt": "{take}", "take": ["a"]}, "a different name"),
 ]
 
 

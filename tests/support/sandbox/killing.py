@@ -61,7 +61,9 @@ class Server:
 
     def await_ready(self) -> None:
         if not self.is_ready:
-            self.fields = json.loads(self.process.stdout.readline())
+            line = self.process.stdout.readline()
+            assert line, f"it ended: {self.process.finish()[1][-3_000:]}"
+            self.fields = json.loads(line)
             self.is_ready = True
 
     def kill(self) -> None:

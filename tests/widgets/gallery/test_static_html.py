@@ -67,7 +67,7 @@ def test_other_axes_and_takes_become_captions() -> None:
     [
         (("colour", None), "rows must be .*animal, light, take, prompt"),
         ((None, "colour"), "cols must be"),
-        (("light", "light"), "another axis"),
+        (("light", "light"), "a different axis"),
     ],
 )
 def test_an_axis_that_is_not_there_is_refused_in_a_sentence(
