@@ -282,7 +282,9 @@ class Admission:
                 limit = self._limit(budget, caller)
             entry, is_new = await self._write(submission, caller, limit)
         if is_new and budget is not None:
-            await self._counted(budget)
+            # Cancelled here, the claim would be left unsent, with its hold.
+            with anyio.CancelScope(shield=True):
+                await self._counted(budget)
         return entry, is_new
 
     async def take_over(self, entry: Entry, caller: Caller) -> Entry:

@@ -26,6 +26,12 @@ from mediakit.client.retries import (
     RejectionBackoff,
     RetryWindow,
 )
+from mediakit.client.stopping import (
+    NOTHING_MADE,
+    Stoppable,
+    SubmissionStopped,
+    stoppable_here,
+)
 from mediakit.client.submit_answers import (
     KEPT,
     is_conclusive,
@@ -43,10 +49,13 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.history import Entry, History, Submission
+from mediakit.history.entry import STOPPED_CODE
 from mediakit.money import format_usd
 from mediakit.web_environment import UnusableCertificatesError, UnusableProxyError
 
 SUBMIT_RETRY_FOR_S = 60.0
+IN_DOUBT = "It was stopped without an answer: a job may exist."
+UNRECORDED = "The stop was not recorded, so connecting again may send the request."
 
 # Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
@@ -82,24 +91,27 @@ class Sender:
         the service is rate limited or unavailable, they are sent after the time it asks
         for, and under a fresh key if the rejected request made a job.
         """
-        in_doubt = sent_before
+        call = stoppable_here()
+        call.begin_sending(lambda: self._record_stop(submission.key))
+        in_doubt = call.in_doubt = sent_before
+        if isinstance(submission, Entry) and submission.error_code == STOPPED_CODE:
+            await self._account_history.write(History.clear_stop, submission.key)
         window = RetryWindow(self._clock, self._retry_for_s)
         rejections = RejectionBackoff()
         while True:
             try:
-                async with self._slot(submission, in_doubt=in_doubt):
-                    answer = await self._post(submission, in_doubt=in_doubt)
+                async with self._slot(call, submission):
+                    answer = await self._post(call, submission)
                 job = job_unless_lost(answer, in_doubt=in_doubt)
             except NoAnswerError as error:
-                in_doubt = in_doubt or error.sent
+                in_doubt = call.in_doubt = in_doubt or error.sent
                 pause_s = window.pause_s(error)
-                if pause_s is None:
+                if pause_s is None and not call.is_stopped:
                     found = self._unanswered(
                         error, submission, window, in_doubt=in_doubt
                     )
                     raise await self._given_up(submission, found) from error
-                async with self._refused_if_cancelled(submission, in_doubt=in_doubt):
-                    await self._clock.sleep(pause_s)
+                await self._pause(call, submission, pause_s or 0.0)
                 continue
             except (
                 ClosedError,
@@ -111,7 +123,8 @@ class Sender:
                     found = self._unanswered(lost, submission, window, in_doubt=True)
                     raise found from error
                 raise await self._given_up(submission, error) from None
-            in_doubt = in_doubt or leaves_doubt(answer, job)
+            in_doubt = job is None and (in_doubt or leaves_doubt(answer, job))
+            call.in_doubt = in_doubt
             entry = await self._record(submission, job)
             if job is not None and entry is not None and _is_taken(answer, entry):
                 return entry, job
@@ -122,10 +135,7 @@ class Sender:
                 pause_s = rejections.pause_s(reason, retry_after_s(answer) or 0.0)
             if pause_s is None:
                 raise await self._refused(submission, answer, job, in_doubt=in_doubt)
-            async with self._refused_if_cancelled(
-                submission, in_doubt=in_doubt or job is not None
-            ):
-                await self._clock.sleep(pause_s)
+            await self._pause(call, submission, pause_s)
             if job is not None:
                 # The key cannot be reused: its job has failed for good (spec 7.2).
                 again = next_attempt(submission, self._transport.service)
@@ -133,50 +143,66 @@ class Sender:
                     submission, is_new = await claim(again)
                 except MediakitError as error:
                     raise rejection(answer, job, self._clock) from error
-                in_doubt = not is_new
+                in_doubt = call.in_doubt = not is_new
             window = RetryWindow(self._clock, self._retry_for_s)
 
     @asynccontextmanager
     async def _slot(
-        self, submission: Submission, *, in_doubt: bool
+        self, call: Stoppable, submission: Submission
     ) -> AsyncIterator[None]:
         """Wait for a free slot and hold it."""
         async with AsyncExitStack() as stack:
-            async with self._refused_if_cancelled(submission, in_doubt=in_doubt):
-                await stack.enter_async_context(self._slots.slot())
+            async with self._ended_well(call, submission):
+                await call.wait(stack.enter_async_context(self._slots.slot()))
             yield
 
-    @asynccontextmanager
-    async def _refused_if_cancelled(
-        self,
-        submission: Submission,
-        *,
-        in_doubt: bool,
-        connected: asyncio.Event | None = None,
-    ) -> AsyncIterator[None]:
-        """If the wait inside is cancelled and nothing was sent, record that.
+    async def _pause(
+        self, call: Stoppable, submission: Submission, pause_s: float
+    ) -> None:
+        async with self._ended_well(call, submission):
+            await call.wait(self._clock.sleep(pause_s))
 
-        Nothing of a request is sent before it is `connected`.
+    @asynccontextmanager
+    async def _ended_well(
+        self, call: Stoppable, submission: Submission
+    ) -> AsyncIterator[None]:
+        """Record how it ends if what is awaited inside is cancelled or stopped.
+
+        A refusal that is recorded here changes nothing once the key has a job.
         """
+        record_unsent = self._account_history.record_unsent
         try:
             yield
         except asyncio.CancelledError:
-            if not (in_doubt or (connected is not None and connected.is_set())):
+            if not call.in_doubt:
                 with anyio.CancelScope(shield=True):
-                    await self._account_history.record_unsent(submission.key, CANCELLED)
+                    await record_unsent(submission.key, CANCELLED)
             raise
+        except SubmissionStopped:
+            if not call.in_doubt:
+                await record_unsent(submission.key, NOTHING_MADE)
+                raise MediakitError(NOTHING_MADE) from None
+            try:
+                await self._record_stop(submission.key)
+            except MediakitError as error:
+                raise _stopped_in_doubt(submission, f" {UNRECORDED} {error}") from error
+            raise _stopped_in_doubt(submission) from None
 
-    async def _post(self, submission: Submission, *, in_doubt: bool) -> HttpResponse:
-        connected = asyncio.Event()
-        async with self._refused_if_cancelled(
-            submission, in_doubt=in_doubt, connected=connected
-        ):
+    async def _record_stop(self, key: str) -> None:
+        """Record that a submission without an answer is sent again only on request."""
+        await self._account_history.write(History.record_stop, key, message=IN_DOUBT)
+
+    async def _post(self, call: Stoppable, submission: Submission) -> HttpResponse:
+        def connected() -> None:
+            call.in_doubt = True  # nothing of the request is sent before this
+
+        async with self._ended_well(call, submission):
             answer = await self._transport.exchange(
                 "POST",
                 f"/v1/media/{submission.function}",
                 content=submission.body,
                 headers={"Idempotency-Key": submission.key},
-                connected=connected.set,
+                connected=connected,
             )
         if answer.status == 429:
             asked_s = retry_after_s(answer) or FIRST_PAUSE_S
@@ -222,9 +248,7 @@ class Sender:
                 "sent and nothing is charged. Check the base URL and the network; the "
                 "same call tries again."
             )
-        price = "once"
-        if submission.estimate_high_micro_usd is not None:
-            price = f"once, up to {format_usd(submission.reserved_micro_usd)}"
+        price = _price_text(submission)
         did = "did not answer" if error.status is None else "answered without a job"
         return ServiceError(
             f"The request was sent to {base_url}, which {did} ({why}). It is not known "
@@ -262,6 +286,22 @@ class Sender:
                 message=answer.reason or NOT_CHARGED,
             )
         return refusal(answer, submission, self._clock, in_doubt=in_doubt)
+
+
+def _price_text(submission: Submission) -> str:
+    if submission.estimate_high_micro_usd is None:
+        return "once"
+    return f"once, up to {format_usd(submission.reserved_micro_usd)}"
+
+
+def _stopped_in_doubt(submission: Submission, then: str = "") -> ServiceError:
+    return ServiceError(
+        "Stopped. Nothing more is sent. The request was sent before, without an "
+        "answer, so a job may exist; if it does, you are charged "
+        f"{_price_text(submission)}. To find out, submit the same request again: it "
+        f"has the same idempotency key, and is paid once.{then}",
+        in_doubt=True,
+    )
 
 
 def _is_taken(answer: HttpResponse, entry: Entry) -> bool:

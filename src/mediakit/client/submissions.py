@@ -477,8 +477,8 @@ class Submissions:
             return None
         if not may_resend_unasked(entry, self._clock.now()):
             log.warning(
-                "a submission from %s got no answer and is too old to be sent again "
-                "automatically; repeat the original call to send it",
+                "a submission from %s got no answer, and was stopped or is too old to "
+                "be sent again automatically; repeat the original call to send it",
                 f"{entry.created_at:%Y-%m-%d %H:%M} UTC",
             )
             return None

@@ -21,6 +21,7 @@ from mediakit.client.answers import (
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError
 from mediakit.history import Entry, Submission
+from mediakit.history.entry import STOPPED_CODE
 from mediakit.safe_text import shown
 
 RESEND_UNASKED_FOR = timedelta(days=1)
@@ -112,7 +113,7 @@ def is_conclusive(
     """
     if not in_doubt or (answer.status == KEY_BOUND and answer.message):
         return True
-    is_old = isinstance(entry, Entry) and not may_resend_unasked(entry, now)
+    is_old = isinstance(entry, Entry) and _is_old(entry, now)
     return is_old and answer.status in _OF_THE_REQUEST
 
 
@@ -121,9 +122,13 @@ def may_resend_unasked(entry: Entry, now: datetime) -> bool:
 
     How long a service remembers a key is not specified (spec 4.3). After a day the
     service may have forgotten it, and the job could be created twice: from then on,
-    only the same call by the user sends it again.
+    only the same call by the user sends it again, as after a stop.
     """
-    return now - entry.created_at <= RESEND_UNASKED_FOR
+    return not _is_old(entry, now) and entry.error_code != STOPPED_CODE
+
+
+def _is_old(entry: Entry, now: datetime) -> bool:
+    return now - entry.created_at > RESEND_UNASKED_FOR
 
 
 def _undecided(answer: HttpResponse, reason: str) -> NoAnswerError:

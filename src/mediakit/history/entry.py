@@ -14,6 +14,10 @@ REBUILT = "rebuilt-"
 """The prefix of the keys of jobs whose request is unknown."""
 
 
+STOPPED_CODE = "stopped"
+"""The `error_code` of an unanswered entry that is sent again only on request."""
+
+
 class EntryState(StrEnum):
     """The state of a submission, as far as the history knows."""
 

@@ -11,6 +11,7 @@ from mediakit.api_models import BillingState, JobRecord, JobStatus
 from mediakit.errors import ServiceError
 from mediakit.history.entry import (
     ENTRY_FIELDS,
+    STOPPED_CODE,
     SUBMISSION_FIELDS,
     Entry,
     EntryState,
@@ -62,6 +63,20 @@ def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
         "error_message": message,
     }
     return _new(entry, changes)
+
+
+def changes_from_stop(entry: Entry, *, message: str) -> Changes:
+    """Return what changes when an unanswered submission is not sent again by itself."""
+    if entry.state is not EntryState.UNANSWERED:
+        return {}
+    return _new(entry, {"error_code": STOPPED_CODE, "error_message": message})
+
+
+def changes_from_request(entry: Entry) -> Changes:
+    """Return what changes when a submission that was stopped is sent again."""
+    if entry.state is not EntryState.UNANSWERED:
+        return {}
+    return _new(entry, {"error_code": None, "error_message": None})
 
 
 def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:

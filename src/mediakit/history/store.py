@@ -17,7 +17,13 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError, NotFoundError, ServiceError
 from mediakit.history.database import Database
 from mediakit.history.entry import AT_WORK, PAST, Entry, EntryState, Submission
-from mediakit.history.merging import Changes, changes_from_job, changes_from_refusal
+from mediakit.history.merging import (
+    Changes,
+    changes_from_job,
+    changes_from_refusal,
+    changes_from_request,
+    changes_from_stop,
+)
 from mediakit.history.open_file import REPLACED
 from mediakit.history.reservations import (
     BudgetLimit,
@@ -236,6 +242,16 @@ class History:
         if entry is None:
             raise _not_claimed(key)
         return entry
+
+    def record_stop(self, key: str, *, message: str) -> None:
+        """Record that a submission without an answer is sent again only on request."""
+        self._change(
+            entries.c.key, key, lambda entry: changes_from_stop(entry, message=message)
+        )
+
+    def clear_stop(self, key: str) -> None:
+        """Record that a submission which was stopped is requested again."""
+        self._change(entries.c.key, key, changes_from_request)
 
     def mark_gone(self, job_id: str, *, account: str | None = None) -> None:
         """Record that the service does not know a job; its hold ends a day later."""

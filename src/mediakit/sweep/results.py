@@ -172,8 +172,12 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def stop(self) -> Self:
-        """Send no more cells; those in flight continue and are settled."""
-        self.run.stop()
+        """Send no more cells, and none again that has no answer yet.
+
+        Jobs continue and are settled. The `problem` of a cell that was sent without an
+        answer says that a job may exist.
+        """
+        await self.run.stop_sending()
         return self
 
     @networked

@@ -19,6 +19,8 @@ from mediakit.client.idempotency_keys import was_rejected
 from mediakit.client.io_thread import CLOSED, ClosedError
 from mediakit.client.listeners import Listeners
 from mediakit.client.preparing import ValidatedRequest
+from mediakit.client.stopping import Stoppable
+from mediakit.clock import SystemClock
 from mediakit.errors import (
     NOTHING_SENT,
     AuthError,
@@ -106,6 +108,9 @@ class Run:
         self._working_n = self._settling_n = self._unanswered_n = 0
         self._owned_n = self._sent_n = self._finished_n = 0
         self._stopped: str | None = None
+        # The submissions under way, and what those wait for that take long.
+        self._calls: dict[int, Stoppable] = {}
+        self._delays: dict[int, str] = {}
         self._pause: asyncio.Task[None] | None = None
         self._pause_until_s = 0.0
         self._pause_text: str | None = None
@@ -135,6 +140,11 @@ class Run:
         """Start sending."""
         self._loop = asyncio.get_running_loop()
         self._pump()
+
+    async def stop_sending(self) -> None:
+        """Send no more cells, and none again that has no answer; jobs go on."""
+        self.stop()
+        await asyncio.gather(*(call.stop() for call in self._calls.values()))
 
     def stop(self, why: str = STOPPED) -> None:
         """Send no more cells, for a reason that they report; those in flight go on."""
@@ -231,8 +241,18 @@ class Run:
             budget_micro_usd=limit_micro_usd,
             eta_s=self._eta_s(),
             is_done=self.done.is_set(),
-            trouble=self._pause_text or self._stopped,
+            trouble=self._pause_text or self._stopped or self.delay_text or None,
         )
+
+    @property
+    def delay_text(self) -> str:
+        """Say what the cells wait for that are being sent for a while already."""
+        if not self._delays:
+            return ""
+        # That a job may exist is said, even if it is so of one cell only.
+        cell = max(self._delays, key=lambda each: self._calls[each].in_doubt is True)
+        text, count = self._delays[cell], len(self._delays)
+        return text if count == 1 else f"{count:,} cells are being sent. {text}"
 
     def _eta_s(self) -> float | None:
         """Estimate the seconds until all cells have ended, at the current rate."""
@@ -327,7 +347,7 @@ class Run:
         Any error is recorded for the cell.
         """
         try:
-            job = await self._submit(cell)
+            job = await self._submit_explained(cell)
             if job is not None and await self._has_ended(cell, job):
                 if not job.state.is_over and job.status is not JobStatus.FAILED:
                     return job
@@ -346,6 +366,27 @@ class Run:
             problem = f"Sending it failed: {type(error).__name__}: {error}"
             self._set(cell, Outcome(CellStatus.FAILED, problem=problem))
         return None
+
+    async def _submit_explained(self, cell: int) -> AsyncJob | None:
+        """Submit a cell, which can be stopped, and show what it waits for."""
+        call = Stoppable()
+
+        def show(text: str) -> None:
+            self._delays[cell] = text
+            self.changed()
+
+        self._calls[cell] = call
+        try:
+            return await call.run_explained(
+                partial(self._submit, cell),
+                self.components.delays,
+                SystemClock(),  # what is shown to people follows their time
+                show,
+                files=None,
+            )
+        finally:
+            self._delays.pop(cell, None)
+            del self._calls[cell]
 
     async def _submit(self, cell: int) -> AsyncJob | None:
         """Submit a cell, or find its job; None if the sweep was stopped meanwhile."""

@@ -70,7 +70,7 @@ class Page:
     def _hear(self, content: dict[str, Any], buffers: object = None) -> None:
         if "answer" in content:
             self.answers.append({**content, "buffers": buffers})
-        else:
+        elif "error" in content:
             self.errors.append(content["error"])
 
     @property

@@ -364,6 +364,7 @@ class Form:
             "edit": self._edit,
             "generate": self._generate,
             "show_owned": lambda _: self._show_owned(),
+            "stop": lambda _: self._purchases.stop(),
             "refresh": lambda _: self._refresh(),
             "code": self._turn_code,
             "sweep": self._sweep.on_message,

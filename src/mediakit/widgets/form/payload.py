@@ -60,6 +60,7 @@ def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
             "off": state.submit_reason is not None,
             "hint": state.submit_hint,
             "another": state.is_another_take,
+            "stop": state.can_stop,
         },
         "owned": state.owned_text,
         "slots": state.slots_text,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.client import AsyncJob
+from mediakit.client.stopping import STOPPING, Stoppable
 from mediakit.client.submissions import asking_from
 from mediakit.errors import MediakitError, PriceError
 from mediakit.estimates import Estimate
@@ -25,8 +25,6 @@ ANOTHER = (
 TO_PAY = "Press Generate again to pay this price."
 
 SENDING_TEXT = "Sending the request."
-STEP_S = 1.0
-SILENT_STEPS = 3
 
 
 class Purchases:
@@ -46,13 +44,24 @@ class Purchases:
         self._origin = origin
         self._show_job = show_job
         self._refresh_funds = refresh_funds
+        self._call = Stoppable()
 
     def start(self, seen: Estimate | None, *, another: bool) -> None:
         """Submit what the form holds, never at a higher price than was seen."""
         clicked = self._live.now
-        self._live.now = replace(clicked, sending=SENDING_TEXT)
+        self._live.now = replace(clicked, sending=SENDING_TEXT, can_stop=False)
+        self._call = Stoppable()
         send = partial(self._send, clicked, seen, another=another)
         self._live.tasks.run(send)
+
+    def stop(self) -> None:
+        """Send nothing more of the request that is under way."""
+        self._live.tasks.run(self._stop)
+
+    async def _stop(self) -> None:
+        await self._call.stop()
+        if self._live.now.sending is not None:
+            self._show_delay(STOPPING)
 
     async def _send(
         self, clicked: FormState, seen: Estimate | None, *, another: bool
@@ -76,30 +85,25 @@ class Purchases:
         except MediakitError as error:
             say(sentence_of(error))
         finally:
-            self._live.change(lambda now: replace(now, sending=None))
+            self._live.change(partial(replace, sending=None, can_stop=False))
         self._refresh_funds()
 
     async def _submit_and_explain(
         self, ready: FormState, seen: Estimate | None
     ) -> AsyncJob:
         """Submit a request, and show meanwhile what it waits for."""
-        explaining = asyncio.ensure_future(self._explain_delay(ready))
-        try:
-            return await self.submit(ready.body(), seen)
-        finally:
-            explaining.cancel()
+        live = self._live
+        return await self._call.run_explained(
+            partial(self.submit, ready.body(), seen),
+            live.client.components.delays,
+            live.clock,
+            self._show_delay,
+            files={Path(path).name for _, path in ready.media.files},
+        )
 
-    async def _explain_delay(self, ready: FormState) -> None:
-        names = {Path(path).name for _, path in ready.media.files}
-        delays = self._live.client.components.delays
-        silent_steps = 0
-        while True:
-            await self._live.clock.sleep(STEP_S)
-            uploading = delays.upload_text(names)
-            silent_steps = 0 if uploading else silent_steps + 1
-            is_late = silent_steps >= SILENT_STEPS
-            text = uploading or (delays.submit_text() if is_late else SENDING_TEXT)
-            self._live.change(partial(replace, sending=text))
+    def _show_delay(self, text: str) -> None:
+        can_stop = not self._call.is_stopped
+        self._live.change(partial(replace, sending=text, can_stop=can_stop))
 
     async def submit(self, body: Mapping[str, Any], seen: Estimate | None) -> AsyncJob:
         arguments = await self._lookups.arguments(body)

@@ -58,6 +58,7 @@ class FormState:
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
     sending: str | None = None  # what a request under way waits for; None while none is
+    can_stop: bool = False  # that request
     # the digests of the bodies that the form submitted, by job id
     submitted: Mapping[str, str] = field(default_factory=dict)
     # the jobs that the history has of bodies, by their digests

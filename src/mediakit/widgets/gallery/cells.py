@@ -14,6 +14,7 @@ from mediakit.web_urls import web_url
 
 if TYPE_CHECKING:
     from mediakit.client import AsyncJob
+    from mediakit.client.progress import DelayMessages
     from mediakit.history.ratings import Judgement
 
 TAKE_AXIS, PROMPT_AXIS = "take", "prompt"
@@ -89,6 +90,8 @@ class WallSummary:
     rest: str = ""
     """The label of the button that sends the cells that are not sent."""
     can_stop: bool = False
+    waits: str = ""
+    """Why cells that are being sent have no job yet."""
 
 
 def judged_as(said: Judgement | None) -> dict[str, Any]:
@@ -162,6 +165,8 @@ class WallActions:
     copy: Callable[[str], Awaitable[bytes]] | None = None
     picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
     tile: TileActions | None = None
+    # what a submission of `tile` waits for
+    delays: DelayMessages | None = None
     # how the recipe of a job is added to its file, as the file's length and its edits
     recipe: Callable[[str], Awaitable[tuple[int, list[Edit]]]] | None = None
 
@@ -178,6 +183,7 @@ class Header:
     progress: str
     rest: str
     can_stop: bool
+    waits: str
 
 
 def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
@@ -203,6 +209,7 @@ def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
         progress=" · ".join(words) if cells else "",
         rest=summary.rest,
         can_stop=summary.can_stop,
+        waits=summary.waits,
     )
 
 

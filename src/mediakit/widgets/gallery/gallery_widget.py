@@ -16,12 +16,14 @@ import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
 from mediakit.client.io_thread import io_thread
+from mediakit.client.stopping import STOPPING, Stoppable
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Preference
 from mediakit.sweep.rankings import next_pair
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
+    Done,
     Offer,
     WallActions,
     WallCell,
@@ -129,6 +131,8 @@ class Gallery:
         self._wall = self._arranged(self._base)
         self._turn = asyncio.Lock()
         self._clicks: set[object] = set()
+        self._calls: set[Stoppable] = set()  # that submit something at the moment
+        self._delay_text = ""  # what those wait for
         self.widget: Any = GalleryWidget(
             can=self._can(), hides=self._handle.live_rules, compares=compares
         )
@@ -475,7 +479,8 @@ class Gallery:
             raise MediakitError(GONE.format(chosen.text))
         if now.text != chosen.text:
             raise MediakitError(CHANGED.format(now.text, chosen.text))
-        done = await tile.act(job_id, now)
+        act = partial(tile.act, job_id, now)
+        done = await (self._submitted(act) if now.is_paid else act())
         if done.job is not None:
             parent = next(c for c in self.cells if c.job_id == job_id)
             self._followed.add(done.job, parent, self._tasks)
@@ -483,6 +488,29 @@ class Gallery:
         if done.form is not None:
             self._open(done.form)
         return {"said": done.said}
+
+    async def _submitted(self, act: Callable[[], Awaitable[Done]]) -> Done:
+        """Await an act that may submit, and show what it waits for."""
+        call, delays = Stoppable(), self._actions.delays
+        if delays is None:
+            return await call.run(act)
+        self._calls.add(call)
+        try:
+            return await call.run_explained(act, delays, self._clock, self._show_delay)
+        finally:
+            self._calls.discard(call)
+            if self._delay_text and not self._calls:
+                self._show_delay("")
+
+    def _show_delay(self, text: str) -> None:
+        self._delay_text = text
+        can_stop = any(not call.is_stopped for call in self._calls)
+        self._send({"sending": {"text": text, "can_stop": can_stop}})
+
+    async def _do_stop_sending(self, _: Message) -> Payload:
+        await asyncio.gather(*(call.stop() for call in self._calls))
+        self._show_delay(STOPPING if self._calls else "")
+        return {}
 
 
 def _needed(act: T | None) -> T:

@@ -38,13 +38,17 @@ class Head {
     const dismiss = makeButton("×", "Dismiss", () => this.tell(""), "mk-wall-mini");
     this.told = makeBox("mk-frame mk-row mk-wall-told", this.toldText, dismiss);
     this.told.hidden = true;
+    this.waitText = makeRole("mk-warn", "status");
+    this.endButton = makeButton("Stop trying", "Send nothing more of this request", () => wall.ask({ do: "stop_sending" }));
+    this.waits = makeBox("mk-row mk-delay", this.waitText, this.endButton);
+    this.sending = { text: "", can_stop: false };
     this.figures = make("div", "mk-flow mk-wall-figures-row");
     this.progressBar = makeRole("mk-bar", "progressbar", make("i"), make("i"), make("i"));
     this.progressText = make("div", "mk-quiet mk-small-print");
     const progress = makeBox("mk-wall-progress", this.progressBar, this.progressText);
     const facts = makeBox("mk-row mk-wall-between mk-wall-facts", this.figures, progress);
     this.sentence = make("div", "mk-quiet mk-small-print mk-wall-lines mk-wall-prompt-line");
-    this.parts = [bar, this.told, facts, this.restButton, this.sentence];
+    this.parts = [bar, this.told, this.waits, facts, this.restButton, this.sentence];
   }
 
   get canCompare() {
@@ -90,7 +94,21 @@ class Head {
     write(this.sentence, data.sentence);
     this.sentence.title = data.sentence;
     this.announcedProgress ??= data.progress;
+    this.drawWaits();
     this.drawTools();
+  }
+
+  // What was asked for on a tile, and what cells wait for.
+  showSending(sending) {
+    this.sending = sending;
+    this.drawWaits();
+  }
+
+  drawWaits() {
+    const { text, can_stop: canStop } = this.sending;
+    write(this.waitText, text || this.wall.data.waits);
+    this.waits.hidden = !this.waitText.textContent;
+    this.endButton.hidden = !canStop;
   }
 
   drawTools() {

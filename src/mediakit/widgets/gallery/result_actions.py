@@ -79,6 +79,7 @@ class ResultActions:
             picture=self._picture,
             recipe=self._recipe,
             tile=self,
+            delays=self._client.components.delays,
             **more,
         )
 

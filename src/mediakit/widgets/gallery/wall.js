@@ -23,7 +23,10 @@ class Wall {
     this.handlers = {
       "change:page": () => this.onPageChange(),
       "change:posters": () => this.draw(),
-      "msg:custom": ({ answer, error }) => answer === undefined && this.complain(error),
+      "msg:custom": ({ answer, error, sending }) => {
+        if (sending) this.head.showSending(sending);
+        else if (answer === undefined) this.complain(error);
+      },
     };
     for (const [name, act] of Object.entries(this.handlers)) model.on(name, act);
     this.sizes = new ResizeObserver(() => {

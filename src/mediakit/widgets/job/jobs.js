@@ -4,6 +4,7 @@
 const JOB_ACTS = {
   retry: ["Try again", "Send the same request again"],
   next: ["Another take", "Send the same request for another take; you pay when it completes"],
+  stop: ["Stop trying", "Send nothing more of this request"],
   vary: ["Edit and rerun", "Put these settings into a form; nothing is sent"],
   use: ["Use as…", "Choose a function that takes this result, and open its form"],
   compare: ["Before / after", "Compare the result with its input, with a slider between them"],

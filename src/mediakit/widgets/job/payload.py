@@ -86,6 +86,7 @@ class Shown:
     # opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
     price: Estimate | None = None  # of the same request, sent now; None is not read
+    can_stop: bool = False  # what is being sent
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
@@ -185,7 +186,7 @@ def job_payload(
         "before": browser_url(before, environment) if before else None,
         "erased": _erased_text(state),
         "facts": list(map(list, facts)),
-        "acts": list(offered(state, host, environment)),
+        "acts": [*offered(state, host, environment), *(["stop"] * shown.can_stop)],
         "prices": {name: paid_text(name, price_now(state, shown)) for name in PAID},
         "knows": knows_request(state),
         "finals": _finals(state, host),

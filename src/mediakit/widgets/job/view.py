@@ -19,6 +19,7 @@ from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
+from mediakit.client.stopping import STOPPING, Stoppable
 from mediakit.client.submissions import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError, PriceError
@@ -94,6 +95,8 @@ class JobView:
         self._listeners: list[Callable[[], None]] = []
         self._forms: dict[str, ResultForm] = {}
         self._paid_at_s = float("-inf")
+        self._client = client
+        self._call = Stoppable()
         self._guard = guarded(self._complain)
         io = client.io if client is not None else io_thread()
         self._tasks = TaskRunner(io, self._complain)
@@ -249,6 +252,8 @@ class JobView:
             self._tasks.run(task, f"{name} {message.get('number')}")
         elif name == "close_form":
             self._close_form(str(message.get("path")))
+        elif name == "stop":
+            self._tasks.run(self._stop)
         elif name in self._acts:
             self._guard(self._act)(name, message, answer)
 
@@ -285,10 +290,27 @@ class JobView:
             words, ask = "Sending the request again…", self._job.retry
         self._run(name, words, partial(self._ask, partial(ask, max_price=price)))
 
+    async def _stop(self) -> None:
+        """Send nothing more of the request that is under way."""
+        await self._call.stop()
+        if not self._call.is_over:
+            self._show_delay(STOPPING)
+
+    def _show_delay(self, text: str) -> None:
+        self._change(can_stop=not self._call.is_stopped)
+        self._say(text)
+
     async def _ask(self, ask: Callable[[], Awaitable[AsyncJob]]) -> None:
+        call = self._call = Stoppable()
         try:
             with asking_from(self.home.origin):
-                result = await ask()
+                if self._client is None:
+                    result = await call.run(ask)
+                else:
+                    delays = self._client.components.delays
+                    result = await call.run_explained(
+                        ask, delays, self._clock, self._show_delay
+                    )
         except PriceError:
             await (
                 self._bring_price()
@@ -319,7 +341,7 @@ class JobView:
             except MediakitError as error:
                 note = sentence_of(error)
             finally:
-                self._change(busy=self._shown.busy - {name})
+                self._change(busy=self._shown.busy - {name}, can_stop=False)
                 self._say(note, alert=alert)
 
         self._tasks.run(run, name)

@@ -148,6 +148,7 @@ class SweepWall:
             can_stop=any(
                 o.status is CellStatus.PLANNED for o in self._results.run.outcomes
             ),
+            waits=self._results.run.delay_text,
         )
 
     # -- following the run --------------------------------------------------------
@@ -259,7 +260,8 @@ class SweepWall:
         await self._read()
         return (
             "Stopped. Jobs that were already sent continue, and are charged when they "
-            "complete."
+            "complete. A cell that was sent without an answer says that a job may "
+            "exist."
         )
 
     async def _retry(self, cell: int, text: str) -> str:

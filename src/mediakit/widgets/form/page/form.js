@@ -165,6 +165,7 @@ class Form {
     this.ownedText = makeRole("", "status");
     this.owned = row(this.ownedText, button("Show it", "Show your existing result; nothing is sent or charged", () => this.model.send({ do: "show_owned" })));
     this.reason = makeRole("mk-reason mk-quiet", "status");
+    this.stop = button("Stop trying", "Send nothing more of this request", () => this.model.send({ do: "stop" }));
     this.bar = makeBox("mk-bar", make("i"));
     this.funds = make("span", "mk-cut");
     this.caution = make("div", "mk-warn");
@@ -187,7 +188,7 @@ class Form {
     this.funded = makeBox("mk-quiet mk-small-print mk-funds", this.funds, refresh);
     const balance = makeBox("", this.bar, this.funded, this.caution);
     const buttons = row(breakdown, this.sweeping);
-    pay.append(this.amount, this.go, this.slots, this.owned, this.reason, balance, buttons, this.lines, this.error);
+    pay.append(this.amount, this.go, this.slots, this.owned, makeBox("mk-row mk-delay", this.reason, this.stop), balance, buttons, this.lines, this.error);
     return pay;
   }
 
@@ -518,6 +519,7 @@ class Form {
     write(this.go, go.text);
     this.go.disabled = go.off;
     write(this.reason, go.hint);
+    this.stop.hidden = !go.stop;
     write(this.slots, this.state.slots);
     write(this.ownedText, owned);
     this.owned.hidden = !owned;

@@ -1,0 +1,155 @@
+"""Stops a submission that keeps trying, and knows whether a job may exist by then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from contextvars import ContextVar
+from typing import TypeVar
+
+import anyio
+
+from mediakit.client.progress import DelayMessages
+from mediakit.clock import Clock
+from mediakit.errors import NOTHING_SENT, MediakitError
+
+T = TypeVar("T")
+Show = Callable[[str], object]
+"""Shows what a submission waits for."""
+
+STEP_S = 1.0
+SILENT_STEPS = 3
+"""How long nothing is said while a submission is under way."""
+NOTHING_MADE = "Stopped. No job was created, and nothing is charged."
+STOPPED = f"Stopped. {NOTHING_SENT}"
+UNSENT = "Nothing is sent yet."
+MAY_EXIST = "A job may exist already; it is charged once."
+NONE_YET = "No job exists yet, and nothing is charged."
+STOPPING = "Stopping. Waiting for the answer to what was sent last."
+
+
+class SubmissionStopped(Exception):  # noqa: N818 - it is no error, and stays inside
+    """Ends the wait before the next try, because `Stoppable.stop` was called."""
+
+
+class Stoppable:
+    """One call that submits, on the I/O thread, until it is stopped.
+
+    A request that is on its way is not cancelled: its answer says whether there is a
+    job. What is stopped is everything before it, and every further try.
+    """
+
+    def __init__(self) -> None:
+        self.is_stopped = False
+        self.is_over = False
+        self.in_doubt: bool | None = None
+        """Whether the service may have created a job; None before anything is sent."""
+        self._scope: anyio.CancelScope | None = None
+        self._record_stop: Callable[[], Awaitable[None]] | None = None
+
+    async def run(self, submit: Callable[[], Awaitable[T]]) -> T:
+        """Await a submission.
+
+        Raises:
+            MediakitError: It was stopped. `sent` is None if a job may exist.
+        """
+        token = _CURRENT.set(self)
+        try:
+            with anyio.CancelScope() as self._scope:
+                if self.is_stopped:
+                    self._scope.cancel()
+                return await submit()
+        finally:
+            self.is_over = True
+            self._scope = self._record_stop = None
+            _CURRENT.reset(token)
+        raise MediakitError(STOPPED)
+
+    async def stop(self) -> None:
+        """Send nothing more; called on the I/O thread.
+
+        It is recorded at once: the kernel may be restarted before the answer arrives.
+        """
+        self.is_stopped = True
+        if self._scope is not None:
+            self._scope.cancel()
+        if self._record_stop is not None:
+            await self._record_stop()
+
+    async def run_explained(
+        self,
+        submit: Callable[[], Awaitable[T]],
+        delays: DelayMessages,
+        clock: Clock,
+        show: Show,
+        files: Collection[str] | None = (),
+    ) -> T:
+        """Await a submission as `run` does, and show what it waits for.
+
+        That includes the uploads of its files, which are known by their names; None
+        stands for all uploads of the client.
+        """
+        explaining = asyncio.ensure_future(self._explain(delays, clock, show, files))
+        try:
+            return await self.run(submit)
+        finally:
+            explaining.cancel()
+
+    async def _explain(
+        self,
+        delays: DelayMessages,
+        clock: Clock,
+        show: Show,
+        files: Collection[str] | None,
+    ) -> None:
+        silent_steps = 0
+        while True:
+            await clock.sleep(STEP_S)
+            uploading = delays.upload_text(files) if self.in_doubt is None else ""
+            silent_steps = 0 if uploading else silent_steps + 1
+            if self.is_stopped:
+                show(STOPPING)
+            elif uploading:
+                show(f"{uploading} Nothing is sent before that.")
+            elif silent_steps >= SILENT_STEPS:
+                show(f"{delays.submit_text()} {self._existing}")
+
+    @property
+    def _existing(self) -> str:
+        """Say what may exist at the service by now."""
+        if self.in_doubt is None:
+            return UNSENT
+        return MAY_EXIST if self.in_doubt else NONE_YET
+
+    # -- for the sender ---------------------------------------------------------------
+
+    def begin_sending(self, record_stop: Callable[[], Awaitable[None]]) -> None:
+        """From now on only what is awaited by `wait` ends by `stop`."""
+        self._scope, self._record_stop = None, record_stop
+
+    async def wait(self, waits: Awaitable[T]) -> T:
+        """Await what comes before a try.
+
+        Raises:
+            SubmissionStopped: It was stopped.
+        """
+        with anyio.CancelScope() as self._scope:
+            if self.is_stopped:
+                self._scope.cancel()
+            result = await waits
+        self._scope = None
+        if self.is_stopped:
+            raise SubmissionStopped
+        return result
+
+
+_CURRENT: ContextVar[Stoppable | None] = ContextVar("mediakit_stoppable", default=None)
+
+
+def stoppable_here() -> Stoppable:
+    """Return what stops the submission of this call; nobody may know it.
+
+    Tasks that a call has started, such as that of its job, outlive it.
+    """
+    call = _CURRENT.get()
+    return Stoppable() if call is None or call.is_over else call

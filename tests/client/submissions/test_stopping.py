@@ -1,0 +1,226 @@
+"""A submission that keeps trying is stopped: what is sent then, and what is said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import mediakit as mk
+from mediakit.client import AsyncJob
+from mediakit.client.stopping import Stoppable
+from mediakit.history.entry import STOPPED_CODE
+from tests.support.advancing_clock import AdvancingClock
+from tests.support.service_in_memory import CHARGE_MICRO_USD, ServiceInMemory
+
+PATIENCE_S = 20.0
+CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
+
+
+class Pausing(AdvancingClock):
+    """A clock whose pauses do not end, and that says when one begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paused = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.paused.set()
+        await asyncio.sleep(PATIENCE_S)
+
+
+@pytest.fixture
+def service() -> ServiceInMemory:
+    return ServiceInMemory()
+
+
+@pytest.fixture
+def client(service: ServiceInMemory, tmp_path: Path) -> Iterator[mk.Client]:
+    with service.client(tmp_path, clock=Pausing()) as client:
+        yield client
+
+
+def stopped_at_pause(client: mk.Client) -> mk.MediakitError:
+    """Submit, stop at the first pause, and return the error."""
+
+    async def submit() -> None:
+        call, clock = Stoppable(), client.core.components.clock
+        assert isinstance(clock, Pausing)
+        submission = client.core.submit("text-to-video", **CLIP)
+        task = asyncio.create_task(call.run(lambda: submission))
+        await asyncio.wait_for(clock.paused.wait(), PATIENCE_S)
+        await call.stop()
+        await asyncio.wait_for(task, PATIENCE_S)
+
+    with pytest.raises(mk.MediakitError) as caught:
+        client.io.call(submit)
+    return caught.value
+
+
+Fails = Callable[[ServiceInMemory], Any]
+UNMADE: dict[str, Fails] = {
+    "no network": lambda service: service.fails(httpx.ConnectError("no route")),
+    "a service that is full": lambda _: says_busy,
+}
+
+
+async def says_busy(_: str, __: int) -> httpx.Response:
+    return httpx.Response(
+        429, json={"message": "Slow down."}, headers={"Retry-After": "9"}
+    )
+
+
+@pytest.mark.parametrize("why", UNMADE)
+def test_what_made_no_job_holds_nothing_and_is_never_sent_again_by_itself(
+    service: ServiceInMemory, client: mk.Client, tmp_path: Path, why: str
+) -> None:
+    service.on_submit = UNMADE[why](service)
+    error = stopped_at_pause(client)
+    assert error.sent is False
+    assert "No job was created, and nothing is charged" in error.message
+    assert client.reserved_micro_usd() == 0
+    client.close()
+    with service.client(tmp_path) as later:
+        assert later.resume() == []
+    assert len(service.posts) == 1
+
+
+def test_what_got_no_answer_says_what_it_may_cost_and_is_sent_again_only_on_request(
+    service: ServiceInMemory, client: mk.Client, tmp_path: Path
+) -> None:
+    service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
+    error = stopped_at_pause(client)
+    assert error.sent is None
+    assert "a job may exist; if it does, you are charged once, up to" in error.message
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
+    client.close()
+
+    service.on_submit = service.accepts
+    with service.client(tmp_path) as later:
+        assert later.resume() == []
+        assert len(service.posts) == 1
+        job = later.submit("text-to-video", **CLIP, take="next")
+        assert job.id in service.jobs.values()
+    assert len(service.jobs) == len(set(service.posts)) == 1
+
+
+def test_a_job_that_the_answer_under_way_brings_is_returned(
+    service: ServiceInMemory, client: mk.Client
+) -> None:
+    async def submit() -> AsyncJob:
+        call, arrived, answers = Stoppable(), asyncio.Event(), asyncio.Event()
+
+        async def late(key: str, _: int) -> httpx.Response:
+            arrived.set()
+            await answers.wait()
+            return await service.accepts(key)
+
+        service.on_submit = late
+        submission = client.core.submit("text-to-video", **CLIP)
+        task = asyncio.create_task(call.run(lambda: submission))
+        await asyncio.wait_for(arrived.wait(), PATIENCE_S)
+        await call.stop()
+        answers.set()
+        return await asyncio.wait_for(task, PATIENCE_S)
+
+    assert client.io.call(submit).id in service.jobs.values()
+    assert len(service.posts) == 1
+
+
+def stopped_entries(client: mk.Client) -> list[str | None]:
+    """Return the codes of the submissions that hold money without an answer."""
+    components = client.core.components
+    owner = components.account_history.owner
+    return [entry.error_code for entry in components.store.unanswered_entries(**owner)]
+
+
+def test_a_stop_is_recorded_before_the_answer_arrives_and_outlasts_one_without_a_job(
+    service: ServiceInMemory, client: mk.Client, tmp_path: Path
+) -> None:
+    async def submit() -> None:
+        call, arrived, answers = Stoppable(), asyncio.Event(), asyncio.Event()
+
+        async def late(key: str, _: int) -> httpx.Response:
+            arrived.set()
+            await answers.wait()
+            await service.accepts(key)
+            return httpx.Response(302)  # after which nothing is tried again
+
+        service.on_submit = late
+        submission = client.core.submit("text-to-video", **CLIP)
+        task = asyncio.create_task(call.run(lambda: submission))
+        await asyncio.wait_for(arrived.wait(), PATIENCE_S)
+        await call.stop()
+        assert stopped_entries(client) == [STOPPED_CODE]
+        answers.set()
+        await asyncio.wait_for(task, PATIENCE_S)
+
+    with pytest.raises(mk.MediakitError, match="so a job may exist") as caught:
+        client.io.call(submit)
+    assert caught.value.sent is None
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
+    client.close()
+    with service.client(tmp_path) as later:
+        assert later.resume() == []
+    assert len(service.posts) == 1
+
+
+def test_what_is_requested_again_after_a_stop_is_sent_by_the_next_start_if_it_got_lost(
+    service: ServiceInMemory, client: mk.Client, tmp_path: Path
+) -> None:
+    lost = service.fails(httpx.ReadError("lost"), makes_jobs=True)
+    service.on_submit = lost
+    stopped_at_pause(client)
+    client.close()
+
+    with (
+        service.client(tmp_path, clock=AdvancingClock()) as later,
+        pytest.raises(mk.ServiceError, match="connecting again will find the job"),
+    ):
+        later.submit("text-to-video", **CLIP)
+    service.on_submit = service.accepts
+    with service.client(tmp_path) as latest:
+        assert len(latest.resume()) == 1
+    assert len(service.jobs) == len(set(service.posts)) == 1
+
+
+def test_a_task_that_outlives_a_stopped_call_submits(
+    service: ServiceInMemory, client: mk.Client
+) -> None:
+    async def submit() -> AsyncJob:
+        call, ended = Stoppable(), asyncio.Event()
+
+        async def later() -> AsyncJob:
+            await ended.wait()
+            return await client.core.submit("text-to-video", **CLIP)
+
+        async def starts_a_task() -> asyncio.Task[AsyncJob]:
+            return asyncio.create_task(later())
+
+        task = await call.run(starts_a_task)
+        await call.stop()
+        ended.set()
+        return await asyncio.wait_for(task, PATIENCE_S)
+
+    assert client.io.call(submit).id in service.jobs.values()
+
+
+def test_what_is_stopped_before_it_is_sent_is_not_sent(
+    service: ServiceInMemory, client: mk.Client
+) -> None:
+    async def submit() -> None:
+        call = Stoppable()
+        submission = client.core.submit("text-to-video", **CLIP)
+        task = asyncio.create_task(call.run(lambda: submission))
+        await asyncio.sleep(0)
+        await call.stop()
+        await task
+
+    with pytest.raises(mk.MediakitError, match=r"Stopped\. Nothing was sent"):
+        client.io.call(submit)
+    assert service.posts == []
+    assert client.reserved_micro_usd() == 0
