@@ -51,8 +51,9 @@ FITS = """() => {
     }).map(e => e.className || e.tagName);
 }"""
 # Boxes and buttons that stand in one row, each below a name of its own or none.
-CONTROLS = """root => [...root.querySelectorAll(".mk-sp-controls :is(select, button)")]
-    .map(e => Math.round(e.getBoundingClientRect().bottom))"""
+CONTROLS = """root => [
+    ...root.querySelectorAll(".mk-sp-controls :is(select, button, input[type=text])"),
+].map(e => Math.round(e.getBoundingClientRect().bottom))"""
 NAMES = """root => [...root.querySelectorAll(".mk-sp-controls label")]
     .map(e => `${e.getBoundingClientRect().top} ${getComputedStyle(e).fontWeight}`)"""
 # The height of the type in a plot follows its width; it is never tiny.
@@ -153,6 +154,13 @@ def test_a_month_from_its_total_to_its_files_and_one_that_cannot_be_read_at_firs
     see(dashboard, "Nothing was charged in May 2026.")
     dashboard.get_by_label("Month", exact=True).select_option("October 2026")
     drawn(dashboard)
+    budget = dashboard.get_by_label("Budget", exact=True)
+    budget.fill("300")
+    budget.press("Enter")
+    expect(dashboard.locator(".mk-sp-figures")).to_contain_text("of $300.00")
+    expect(budget).to_have_value("$300.00")
+    drawn(dashboard)
+    lab.screenshot("dashboard-budget", dashboard)
     assert not lab.page.evaluate("() => window.canary")
 
     lab.run_cell(2)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from mediakit.client.io_thread import io_thread
+from mediakit.money import format_cents
 from mediakit.widgets.dashboard import exports, plots
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import Format
@@ -234,6 +235,49 @@ def test_what_cannot_be_downloaded_is_said(
     dashboard.format_buttons[Format.EXCEL].click()
     until(lambda: "pip install openpyxl" in shown(dashboard), dashboard)
     assert "53.40" in shown(dashboard)
+
+
+def test_a_budget_is_typed_on_the_page_compared_and_kept_when_the_cell_runs_again(
+    make: Make,
+) -> None:
+    dashboard = make(cell=NotebookCell("c", "run 1"))
+    assert "charged in October, of" not in shown(dashboard)
+    dashboard.budget_box.value = "60"
+    settle(dashboard)
+    assert "charged in October, of <span>$</span>60.00" in shown(dashboard)
+    assert dashboard.budget_box.value == "$60.00"
+    dashboard.budget_box.value = "sixty"
+    until(lambda: "must be US dollars" in shown(dashboard), dashboard)
+    assert "charged in October, of" in shown(dashboard)
+
+    again = make(cell=NotebookCell("c", "run 2"))
+    assert again.budget_box.value == "$60.00"
+    again.budget_box.value = ""
+    settle(again)
+    assert "charged in October, of" not in shown(again)
+    assert make(budget=None, cell=NotebookCell("d", "run 3")).budget_box.value == ""
+
+
+def test_each_day_and_each_bar_of_a_plot_says_its_amounts(make_drawn: Make) -> None:
+    dashboard = make_drawn()
+    dashboard.more_box.value = True
+    settle(dashboard)
+    by_day, so_far, share, *_ = [
+        re.findall(r"<title>([^<]+)</title>", str(plot.svg))
+        for plot in (*dashboard.plots, *dashboard.further)
+    ]
+    assert len(by_day) == TODAY.day
+    widths = re.findall(r'width="([^"]+)"[^>]*><title>', str(dashboard.plots[0].svg))
+    assert len(set(widths)) == 1  # none begins or ends beside its bar
+    daily = dashboard.plots[0].frame
+    assert daily is not None
+    first = daily[daily["day"] == daily["day"].min()]["charge_micro_usd"].sum()
+    assert by_day[0].startswith(f"{TODAY:1 %B %Y}: {format_cents(int(first))}")
+    assert "spent" in so_far[0]
+    bars = dashboard.further[0].frame
+    assert bars is not None
+    amounts = [format_cents(amount) for amount in bars["charge_micro_usd"]]
+    assert [text.split(": ")[1] for text in share] == [f"{a} charge" for a in amounts]
 
 
 def test_a_rerun_replaces_its_dashboard_and_keeps_what_was_chosen(make: Make) -> None:

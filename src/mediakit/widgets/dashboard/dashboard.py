@@ -13,8 +13,10 @@ import ipywidgets as w
 from anyio import to_thread
 from markupsafe import Markup
 
+from mediakit.client.budgets import budget_of
 from mediakit.client.io_thread import IOThread
 from mediakit.errors import MediakitError
+from mediakit.money import format_cents
 from mediakit.spend.dates import month_name
 from mediakit.widgets.dashboard import plots
 from mediakit.widgets.dashboard.exports import (
@@ -60,6 +62,7 @@ from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mediakit.client.budgets import AnyBudget
     from mediakit.spend import AsyncSpend
 
 ALL = ""
@@ -86,7 +89,7 @@ class Dashboard:
     ) -> None:
         self._spend = spend
         self._today = today
-        self._budget = budget
+        self._budget = self._given_budget = budget
         self._labels = labels
         self._asked = month
         self.month = readable_month(month, today())
@@ -130,6 +133,14 @@ class Dashboard:
             options=tuple(each.value for each in By),
         )
         self.only_box = make(w.Dropdown, "mk-sp-pick", description="Show only")
+        self.budget_box = make(
+            w.Text,
+            "mk-sp-pick mk-sp-budget",
+            description="Budget",
+            placeholder="$300",
+            tooltip="What may be charged in the month; empty for none",
+            continuous_update=False,
+        )
         self.export_box = make(
             w.ToggleButton, "mk-small mk-opens", description="Export"
         )
@@ -139,7 +150,7 @@ class Dashboard:
             w.HBox,
             "mk-sp-controls",
             children=(
-                *(self.month_box, self.by_box, self.only_box),
+                *(self.month_box, self.budget_box, self.by_box, self.only_box),
                 *(self.export_box, self.refresh_button),
             ),
         )
@@ -160,6 +171,9 @@ class Dashboard:
         classes = "mk-form mk-month" + (" mk-frame" if self._key else "")
         self.widget = make(w.VBox, classes)
         self._hear(self.month_box, self.choose_month)
+        self._hear(
+            self.budget_box, lambda text: self.choose_budget(text.strip() or None)
+        )
         self._hear(self.by_box, lambda value: self._choose_by(By(value)))
         self._hear(self.only_box, lambda value: self._choose_only(value or None))
         self._hear(self.export_box, lambda _: self._drop_export())
@@ -185,6 +199,8 @@ class Dashboard:
             self.more_box.value = before.more_box.value
             if before._asked == self._asked:
                 self.month = before.month
+            if before._given_budget == self._given_budget:
+                self._budget = before._budget
             before.close()
 
     # -- public properties --------------------------------------------------------
@@ -245,6 +261,22 @@ class Dashboard:
             self.reading = None
             self.plots = self.further = ()
             self._restart()
+
+    def choose_budget(self, budget: AnyBudget | None) -> None:
+        """Compare the month with another budget.
+
+        It is for the eye alone: what submissions may cost is the budget of
+        `mk.connect(budget=...)`.
+
+        Args:
+            budget: A `Budget` or an amount, such as "$300"; None for no budget.
+
+        Raises:
+            InputError: It is not an amount.
+        """
+        with self._lock:
+            self._budget = budget_of("dashboard", budget)
+            self._restart(reads=True)
 
     def refresh(self) -> None:
         """Read the month again."""
@@ -385,6 +417,8 @@ class Dashboard:
         self._head.value = style_tag(LIVE_CSS) + title + self._handle.live_style
         months = selectable_months(self._today(), self.month)
         _choose(self.month_box, [(month_name(m), m) for m in months], self.month)
+        limit = self._budget and self._budget.limit_micro_usd
+        self.budget_box.value = "" if limit is None else format_cents(limit)
         self.by_box.value = self.by.value
         reading, values = self.reading, tuple[str, ...]()
         if reading is not None and reading.by is self.by:

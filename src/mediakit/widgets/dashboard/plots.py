@@ -13,11 +13,13 @@ from markupsafe import Markup
 
 from mediakit import plots
 from mediakit.errors import MediakitError
+from mediakit.money import format_cents
 from mediakit.plots.style import DARK, LIGHT
 from mediakit.safe_text import NO_HTML
+from mediakit.spend.dates import day_name
 from mediakit.spend.forecasting import WEEK
 from mediakit.widgets.dashboard.figures import named
-from mediakit.widgets.dashboard.month import By, MonthReading
+from mediakit.widgets.dashboard.month import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +32,7 @@ SIZE_IN = (4.2, 2.5)
 WIDTH_PX = 436  # at this width, matplotlib's "small" is 12 pixels high
 PNG_DPI = 150
 MOST_SHAPES = 2_000
+DAY = "day"
 Draw = Callable[["Axes", "Theme"], "Axes"]
 
 _drawing = threading.Lock()  # matplotlib's fonts are shared by all threads
@@ -118,7 +121,8 @@ def drawn(title: str, draw: Draw) -> Plot:
             _simplify(axes)
             alt = plots.alt_text(axes)
             frame: Any = getattr(axes, "frame", None)
-            return Plot(title, alt, svg_of(figure, alt), png_of(figure), frame)
+            svg = svg_of(figure, alt, frame)
+            return Plot(title, alt, svg, png_of(figure), frame)
     except MediakitError as error:
         return Plot(title, trouble=str(error))
 
@@ -133,8 +137,11 @@ def _simplify(axes: Axes) -> None:
         collection.set_rasterized(len(collection.get_paths()) > MOST_SHAPES)
 
 
-def svg_of(figure: Figure, alt: str) -> Markup:
-    """Return a figure as an element whose colours are variables of the page."""
+def svg_of(figure: Figure, alt: str, frame: pd.DataFrame | None = None) -> Markup:
+    """Return a figure as an element whose colours are variables of the page.
+
+    Where the mouse rests on a day or a bar, the page shows its row of the frame.
+    """
     content = io.StringIO()
     figure.savefig(content, format="svg", metadata={"Date": None})
     svg = content.getvalue().partition("<svg")[2].partition(">")[2]
@@ -150,7 +157,73 @@ def svg_of(figure: Figure, alt: str) -> Markup:
         '<svg role="img" aria-label="{}" width="{}" viewBox="0 0 {:g} {:g}" '
         'xmlns:xlink="http://www.w3.org/1999/xlink">'
     ).format(alt, WIDTH_PX, width, height)
-    return tag + Markup(_COLOUR.sub(variable, svg))
+    body, end, _ = _COLOUR.sub(variable, svg).rpartition("</svg>")
+    return tag + Markup(body) + _values_html(figure, frame) + Markup(end)
+
+
+def _values_html(figure: Figure, frame: pd.DataFrame | None) -> Markup:
+    """Return a transparent area for each day or bar, with its values as a title."""
+    [axes, *_] = figure.axes
+    if frame is None or frame.empty or not axes.axison:
+        return NO_HTML
+    areas = _days_of(frame) if DAY in frame else _bars_of(frame)
+    box, points = axes.get_window_extent(), 72 / figure.dpi
+    rect = Markup(
+        '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" '
+        'fill="transparent" pointer-events="all"><title>{}</title></rect>'
+    )
+    parts = list[Markup]()
+    for start, end, text in areas:
+        (x0, y0), (x1, y1) = axes.transData.transform([(start, start), (end, end)])
+        # An area is as long as its day or bar, and across it as long as the plot.
+        left, right, low, high = box.x0, box.x1, box.y0, box.y1
+        if DAY in frame:
+            left, right = max(left, x0), min(right, x1)
+        else:
+            low, high = max(low, min(y0, y1)), min(high, max(y0, y1))
+        if left < right and low < high:
+            top = figure.bbox.height - high
+            sides = (left, top, right - left, high - low)
+            parts.append(rect.format(*(side * points for side in sides), text))
+    return NO_HTML.join(parts)
+
+
+def _days_of(frame: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
+    """Yield the two ends of each day on the axis, and its amounts in words."""
+    from matplotlib import dates
+
+    for day in frame[DAY].unique():
+        rows = frame[frame[DAY] == day]
+        start = float(dates.date2num(day))  # type: ignore[no-untyped-call]
+        if CHARGE in frame:
+            names = [str(each) for each in frame.columns if each not in (DAY, CHARGE)]
+            amounts = [int(amount) for amount in rows[CHARGE]]
+            words = [
+                f"{name} {format_cents(amount)}"
+                for name, amount in zip(rows[names[0]], amounts, strict=True)
+                if amount
+            ]
+            whole = format_cents(sum(amounts))
+            text = f"{whole}: {', '.join(words)}" if len(words) > 1 else whole
+        else:
+            text = ", ".join(_amounts(rows.iloc[0]))
+        if text:
+            # It is drawn around its tick.
+            yield start - 0.5, start + 0.5, f"{day_name(day.date())}: {text}"
+
+
+def _bars_of(frame: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
+    for at, (_, row) in enumerate(frame.iterrows()):
+        yield at - 0.5, at + 0.5, f"{row.iloc[0]}: {', '.join(_amounts(row))}"
+
+
+def _amounts(row: pd.Series[Any]) -> Iterator[str]:
+    """Yield the amounts of a row in words: "$3.40 spent"."""
+    known = row.dropna()
+    for name in known.index:
+        what, found, _ = str(name).partition("_micro_usd")
+        if found:
+            yield f"{format_cents(int(known[name]))} {what.replace('_', ' ')}"
 
 
 def png_of(figure: Figure) -> bytes:
