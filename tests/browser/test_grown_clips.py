@@ -42,7 +42,7 @@ def clips(tmp_path: Path) -> Iterator[FileServer]:
 
 def jobs(lab: Lab, index: int) -> int:
     lab.run_cell(index)
-    return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
+    return int(lab.printed(index).split("jobs of this")[0].split()[-1])
 
 
 def press(lab: Lab, button: Locator) -> None:

@@ -235,7 +235,9 @@ def test_undo_and_redo_are_the_browsers_own_in_every_box(
         undone_and_redone(lab, box)
     tile = wall.locator(".mk-wall-tile").first
     for key in ("n", "t"):
+        rest(lab.page)  # the wall is drawn again after a search
         tile.focus()
+        expect(tile).to_be_focused()
         lab.page.keyboard.press(key)
         undone_and_redone(lab, tile.locator("input"))
         lab.page.keyboard.press("Escape")

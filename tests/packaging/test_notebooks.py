@@ -183,8 +183,9 @@ def run(path: Path, tmp_path: Path, more: str = "", **settings: str) -> Any:
 def printed_last(notebook: Any) -> Any:
     """Return the JSON that the last cell printed, before or after its pictures."""
     outputs = code_cells(notebook)[-1].outputs
-    texts = [each["text"] for each in outputs if each.get("name") == "stdout"]
-    return json.loads(texts[-1].splitlines()[-1])
+    # A line may arrive in two outputs, its end by itself.
+    text = "".join(each["text"] for each in outputs if each.get("name") == "stdout")
+    return json.loads(text.strip().splitlines()[-1])
 
 
 def run_again(folder: Path, *command: str) -> None:
