@@ -67,7 +67,7 @@ def is_loopback(host: str | None) -> bool:
 def plain_host(host: str) -> str:
     """Return a host as it is usually written: 127.0.0.1 for 127.1, in lower case.
 
-    Whoever connects to 0.0.0.0 or ::, which a server listens at, reaches this machine.
+    A connection to 0.0.0.0 or ::, which a server listens at, reaches this machine.
     """
     name = host.strip("[]").rstrip(".").lower()
     with suppress(ValueError):

@@ -207,7 +207,7 @@ class AsyncResults(ProcessBound):
             `prompt`, `parent_job_id`, `tags` (separated by commas), `note`, `rater` and
             `sweep` (str).
 
-            Then the scores of its outputs that the history has, whoever ran the scorer:
+            Then the scores of its outputs that the history has, no matter who ran it:
             a column for each name (float64 or str), of the scorer and version that
             scored last; `reason` (str), with the names before it where several judges
             gave one; and `judge_cost_micro_usd` (Int64), what all judges of the output
