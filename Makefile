@@ -63,10 +63,10 @@ check-at-once:
 	@$(MAKE) --no-print-directory --output-sync=target check
 
 # Some tests run make, which must not believe that it is a part of this one. A test that
-# hangs fails.
+# hangs fails, and one that fails is run once more, alone.
 tests: $(READY) ## The tests alone, in a real browser too
 	@$(BIN)/python tools/find_chromium.py --install || true
-	MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
+	MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m tools.run_tests \
 		-n $(WORKERS) --dist loadgroup --timeout 900 $(PYTEST_ARGS)
 
 pictures: ## Make the README's pictures from the browser tests' screenshots

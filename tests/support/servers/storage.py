@@ -50,7 +50,7 @@ class Storage(LoopbackServer):
         ranges: bool = True,
     ) -> None:
         super().__init__(handler=_Handler)
-        # What the kernel takes ahead of us is small: halfway is before the end was sent.
+        # The kernel takes little ahead, so that halfway is before the end was sent.
         self.socket.setsockopt(
             socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_AHEAD_BYTES
         )
