@@ -459,8 +459,8 @@ def test_what_failed_is_not_charged_and_not_counted_as_submitted(
     form = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     press_generate(form)
     until(lambda: form.jobs[0].state.record.status is JobStatus.FAILED)
-    until(lambda: not form.state.is_another_take, form)
-    assert label(form) == "Generate · $0.204"
+    until(lambda: label(form) == "Generate · $0.204", form)
+    assert not form.state.is_another_take
     kernels.restart()
     again = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     assert len(again.jobs) == 1
