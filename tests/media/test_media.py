@@ -8,6 +8,8 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 
+import av
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -164,6 +166,25 @@ def test_posters_and_thumbnails_are_small_jpegs(tmp_path: Path) -> None:
             assert image.format == "JPEG"
             assert image.size == size
         assert len(content) < 25_000
+
+
+@pytest.mark.parametrize("rotation_degrees", [0, -90])
+def test_a_frame_at_a_time_is_the_one_that_players_show_then(
+    tmp_path: Path, rotation_degrees: int
+) -> None:
+    clip = make_mp4(
+        tmp_path / "a.mp4", (640, 360), 2.0, rotation_degrees=rotation_degrees
+    )
+    with av.open(str(clip)) as container:
+        frames = [
+            np.rot90(each.to_ndarray(format="rgb24"), rotation_degrees // 90)
+            for each in container.decode(video=0)
+        ]
+    for at_s, number in ((0.0, 0), (0.04, 0), (0.05, 1), (1.5, 36), (2.0, 47), (9, 47)):
+        with Image.open(BytesIO(poster_jpeg(clip, 640, at_s))) as image:
+            pixels = np.asarray(image.convert("RGB")).astype(int)
+        distances = [float(np.abs(each - pixels).mean()) for each in frames]
+        assert np.argmin(distances) == number, at_s
 
 
 def test_local_paths_are_stood_in_for_until_they_are_uploaded(tmp_path: Path) -> None:

@@ -172,9 +172,11 @@ class RemoteMedia:
     def _is_read(self, key: MediaKey) -> bool:
         return key in self._reads and self._reads[key][0].done()
 
-    async def poster(self, url: str, max_px: int) -> bytes | None:
+    async def poster(
+        self, url: str, max_px: int, at_s: float | None = None
+    ) -> bytes | None:
         """Return a small JPEG of a medium behind a URL; None if that fails."""
-        return await poster_at(url, max_px, self._http)
+        return await poster_at(url, max_px, self._http, at_s=at_s)
 
     def _read(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
         """Return the read of a medium, pending or done; a failure is kept a minute."""

@@ -70,15 +70,20 @@ async def probe_url(
 
 
 async def poster_at(
-    url: str, max_px: int, http: Http, *, limit_s: float = LIMIT_S
+    url: str,
+    max_px: int,
+    http: Http,
+    *,
+    at_s: float | None = None,
+    limit_s: float = LIMIT_S,
 ) -> bytes | None:
-    """Make a JPEG poster of a clip or a picture at a URL.
+    """Make a JPEG of a picture or of a frame of a clip at a URL; see `poster_jpeg`.
 
     It downloads at most about 4 MB. None if it cannot be made for any reason.
     """
 
     def poster(file: RemoteFile) -> bytes:
-        return poster_jpeg(BufferedReader(file), max_px)
+        return poster_jpeg(BufferedReader(file), max_px, at_s)
 
     return await read_remote(url, http, poster, limit_s=limit_s)
 

@@ -44,24 +44,35 @@ THUMBNAIL_MAX_PX = 160
 JPEG_QUALITY = 78
 
 
-def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
-    """Make a small JPEG of a picture, or of a clip's frame at about one second."""
+def poster_jpeg(
+    source: Path | BinaryIO, max_px: int = POSTER_MAX_PX, at_s: float | None = None
+) -> bytes:
+    """Make a small JPEG of a picture, or of the frame that a clip shows at `at_s`.
+
+    Without a time it is the frame at about one second; after the end, the last one.
+    """
     from PIL import Image, UnidentifiedImageError
 
     if isinstance(source, Path):
         with source.open("rb") as file:
-            return poster_jpeg(file, max_px)
+            return poster_jpeg(file, max_px, at_s)
     with decoder_errors():
         try:
             return _jpeg(small_picture(source, max_px))
         except UnidentifiedImageError:
             source.seek(0)
         with opened(source) as container:
-            return _jpeg(Image.fromarray(_poster_pixels(container, max_px)))
+            stream = picture_track(container)
+            if at_s is None or stream.time_base is None:
+                frame = _poster_frame(container, stream)
+            else:
+                offset = round(at_s / stream.time_base) + (stream.start_time or 0)
+                frame = _frame_at(container, stream, offset)
+            pixels = _pixels(frame, display_of(stream, frame), "rgb24", max_px)
+            return _jpeg(Image.fromarray(pixels))
 
 
-def _poster_pixels(container: InputContainer, max_px: int) -> Colours:
-    stream = picture_track(container)
+def _poster_frame(container: InputContainer, stream: VideoStream) -> VideoFrame:
     # Where the header is wrong, another frame is chosen.
     at_s = min(POSTER_AT_S, (container.duration or 0) / MICROSECONDS / 2)
     start_s, chosen = None, None
@@ -72,9 +83,27 @@ def _poster_pixels(container: InputContainer, max_px: int) -> Colours:
         start_s = frame.time if start_s is None else start_s
         if frame.time - start_s >= at_s:
             break
-    if chosen is None:
+    return _found(chosen)
+
+
+def _frame_at(
+    container: InputContainer, stream: VideoStream, offset: int
+) -> VideoFrame:
+    """Return the frame that is displayed at a time, in ticks of the track."""
+    container.seek(offset, stream=stream)
+    chosen = None
+    for frame in decoded_frames(container, stream):
+        is_later = frame.pts is None or frame.pts > offset
+        if chosen is not None and is_later:
+            break
+        chosen = frame
+    return _found(chosen)
+
+
+def _found(frame: VideoFrame | None) -> VideoFrame:
+    if frame is None:
         raise ValueError("it has no frame")
-    return _pixels(chosen, display_of(stream, chosen), "rgb24", max_px)
+    return frame
 
 
 def _jpeg(image: PILImage) -> bytes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -505,9 +506,11 @@ def test_the_list_of_earlier_results_says_when_it_has_none(
 class Mask:
     """A mask that is painted on a frame of a clip of 640 x 360."""
 
-    def __init__(self, show: Callable[..., Shown], folder: Path) -> None:
-        clip = make_mp4(folder / "clip.mp4", (640, 360), 0.5)
-        self.shown = show("region-replace", video=str(clip), prompt="a tent")
+    def __init__(
+        self, show: Callable[..., Shown], folder: Path, duration_s: float = 0.5
+    ) -> None:
+        self.clip = make_mp4(folder / "clip.mp4", (640, 360), duration_s)
+        self.shown = show("region-replace", video=str(self.clip), prompt="a tent")
         self.open()
 
     def open(self) -> None:
@@ -607,6 +610,74 @@ def test_a_mask_is_painted_by_keys(show: Callable[..., Shown], tmp_path: Path) -
     pixels = mask.used()
     assert pixels[300, 600] == 255
     assert pixels[10, 10] == 0
+
+
+LOWER_HALF = """canvas => {
+    const { width, height } = canvas;
+    const context = canvas.getContext("2d");
+    const { data } = context.getImageData(0, height / 2, width, height / 2);
+    let text = "";
+    for (const level of data) text += String.fromCharCode(level);
+    return btoa(text);
+}"""
+
+
+def test_the_frame_under_a_mask_is_chosen_by_slider_and_keys_and_the_mask_stays(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
+    mask = Mask(show, tmp_path, duration_s=2.0)
+    with av.open(str(mask.clip)) as clip:
+        frames = [each.to_ndarray(format="rgb24") for each in clip.decode(video=0)]
+
+    def nearest_frame() -> int:
+        """Return which frame of the clip the lower half of the canvas shows."""
+        data = np.frombuffer(b64decode(mask.canvas.evaluate(LOWER_HALF)), np.uint8)
+        lower = data.reshape(180, 640, 4)[..., :3].astype(int)
+        distances = [np.abs(each[180:] - lower).mean() for each in frames]
+        return int(np.argmin(distances))
+
+    page, slider = (
+        mask.shown.page,
+        mask.shown.el.get_by_role("slider", name="Frame of the video"),
+    )
+    expect(slider).to_have_value("1")
+    until(page, lambda: nearest_frame() == 24, nearest_frame)
+    mask.drag((0.1, 0.1), (0.4, 0.4))
+    expect(mask.status).to_have_text("9% of the frame is painted.")
+    slider.focus()
+    slider.press("End")
+    expect(slider).to_have_attribute("aria-valuetext", "2.0 s of 2.0 s")
+    until(page, lambda: nearest_frame() == 47, nearest_frame)
+    for _ in range(3):
+        slider.press("ArrowLeft")
+    until(page, lambda: nearest_frame() == 40, nearest_frame)  # 1.7 s at 24 fps
+    mask.canvas.focus()
+    mask.canvas.press(",")
+    expect(slider).to_have_value("1.6")
+    until(page, lambda: nearest_frame() == 38, nearest_frame)
+    expect(mask.shown.el).to_contain_text("same in every frame of the video")
+
+    mask.shown.press("Paint…")
+    mask.open()
+    expect(slider).to_have_value("1.6")
+    expect(mask.status).to_have_text("9% of the frame is painted.")
+    pixels = mask.used()
+    assert (pixels[40:140, 68:252] == 255).all()
+    assert (pixels == 255).mean() == pytest.approx(0.09, abs=0.005)
+
+
+def test_a_frame_that_cannot_be_read_is_said_and_the_last_one_stays(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
+    mask = Mask(show, tmp_path, duration_s=2.0)
+    before = mask.canvas.evaluate(LOWER_HALF)
+    mask.clip.unlink()
+    slider = mask.shown.el.get_by_role("slider", name="Frame of the video")
+    slider.press("End")
+    expect(mask.shown.el).to_contain_text("This frame of the video cannot be read.")
+    assert mask.canvas.evaluate(LOWER_HALF) == before
+    mask.drag((0.1, 0.1), (0.4, 0.4))
+    expect(mask.status).to_have_text("9% of the frame is painted.")
 
 
 def test_a_form_is_small_on_its_way_to_the_page(client: Client) -> None:

@@ -99,14 +99,20 @@ class FormInputs:
             self._widget.answer(message, problem=NO_CLIP)
             return
         remote = self._live.client.components.remote_media
-        frame = await frame_of(clip, remote)
+        frame = await frame_of(clip, remote, message.get("at_s"))
         base = await to_thread.run_sync(_file_at, str(message["value"]))
         if frame is None:
             self._widget.answer(message, problem=UNREADABLE)
             return
         width, height = frame.size
-        buffers = [frame.jpeg, base]
-        self._widget.answer(message, width=width, height=height, buffers=buffers)
+        self._widget.answer(
+            message,
+            width=width,
+            height=height,
+            at_s=frame.at_s,
+            duration_s=frame.duration_s,
+            buffers=[frame.jpeg, base],
+        )
 
 
 def _file_at(value: str) -> bytes:

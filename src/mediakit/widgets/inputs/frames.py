@@ -14,6 +14,7 @@ from mediakit.media import is_url, poster_jpeg, probe
 from mediakit.media_limits import MediaInfo
 
 FRAME_MAX_PX = 960
+FIRST_AT_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -22,33 +23,48 @@ class Frame:
 
     jpeg: bytes = field(repr=False)  # at most `FRAME_MAX_PX` on its longer side
     size: tuple[int, int]  # of the clip itself, in pixels
+    at_s: float
+    duration_s: float | None  # of the clip; None where it is not known
 
 
-async def frame_of(value: str, remote: RemoteMedia) -> Frame | None:
-    """Return a frame of a clip at a path or URL; None when it cannot be read."""
+async def frame_of(
+    value: str, remote: RemoteMedia, at_s: float | None = None
+) -> Frame | None:
+    """Return the frame that a clip at a path or URL shows at a time.
+
+    Without a time it is the one after a second, or in the middle of a shorter clip.
+    None when it cannot be read.
+    """
     if not is_url(value):
-        return await to_thread.run_sync(_frame_of_file, Path(value))
-    jpeg = await remote.poster(value, FRAME_MAX_PX)
-    if jpeg is None:
-        return None
+        return await to_thread.run_sync(_frame_of_file, Path(value), at_s)
     info = (await remote.probe([("video", value)]))["video", value]
-    return Frame(jpeg, _size(info, jpeg))
+    at_s = _time_s(info, at_s)
+    jpeg = await remote.poster(value, FRAME_MAX_PX, at_s)
+    return None if jpeg is None else _frame(info, jpeg, at_s)
 
 
-def _frame_of_file(path: Path) -> Frame | None:
+def _frame_of_file(path: Path, at_s: float | None) -> Frame | None:
     try:
         path = path.expanduser()
         info = probe(path, "video", "")
-        jpeg = poster_jpeg(path, FRAME_MAX_PX)
+        at_s = _time_s(info, at_s)
+        jpeg = poster_jpeg(path, FRAME_MAX_PX, at_s)
     except (InputError, OSError, RuntimeError, ValueError):
         return None
-    return Frame(jpeg, _size(info, jpeg))
+    return _frame(info, jpeg, at_s)
 
 
-def _size(info: MediaInfo | None, jpeg: bytes) -> tuple[int, int]:
+def _time_s(info: MediaInfo | None, at_s: float | None) -> float:
+    duration_s = info.duration_s if info else None
+    if at_s is not None:
+        return min(at_s, duration_s or 0.0)
+    return round(min(FIRST_AT_S, (duration_s or 0.0) / 2), 1)
+
+
+def _frame(info: MediaInfo | None, jpeg: bytes, at_s: float) -> Frame:
     from PIL import Image
 
     if info is not None and info.width and info.height:
-        return info.width, info.height
+        return Frame(jpeg, (info.width, info.height), at_s, info.duration_s)
     with Image.open(BytesIO(jpeg), formats=("JPEG",)) as image:
-        return image.size
+        return Frame(jpeg, image.size, at_s, None)

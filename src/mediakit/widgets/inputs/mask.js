@@ -1,5 +1,6 @@
 // A mask painted on a frame of a clip: rectangles, brush and eraser, by mouse, finger
 // or keys. All numbers of a stroke are pixels of the clip, in whose size the mask is made.
+// One mask is for all frames: the one that is shown can be changed meanwhile.
 
 const TINT = "rgba(255, 45, 85, 0.55)";
 const CURSOR = ["rgba(0, 0, 0, 0.8)", "rgba(255, 255, 255, 0.95)"];
@@ -20,7 +21,12 @@ const STEPS_ACROSS = 50;
 const HALF = 127;
 const MASK_KEYS =
   "Drag to paint. Keys: arrows move the cursor (Shift: by one pixel; Alt: change a " +
-  "rectangle's shape), + and − change the size, Enter paints, Ctrl+Z undoes.";
+  "rectangle's shape), + and − change the size, Enter paints, Ctrl+Z undoes, comma and " +
+  "full stop show an earlier or later frame.";
+const WHOLE_CLIP =
+  "The mask is the same in every frame of the video. Look at other frames to see whether " +
+  "it covers what moves.";
+const FRAME_STEP_S = 0.1;
 
 const clamp = (number, low, high) => Math.min(Math.max(number, low), high);
 const canvasOf = (width, height) =>
@@ -43,10 +49,12 @@ function asAlpha(bitmap, width, height) {
 }
 
 // Gives the mask as a file once it is done: white is the region, and black all else. What
-// is painted stays in `strokes`, which may come from a painter that was closed.
+// is painted stays in `painting`, which may come from a painter that was closed.
 class Painter {
-  constructor({ width, height, frame, base }, strokes, done) {
-    Object.assign(this, { width, height, strokes, done });
+  constructor(first, painting, frameAt, done) {
+    const { width, height, at_s, duration_s, buffers } = first;
+    Object.assign(this, { width, height, duration_s, painting, frameAt, done });
+    this.shown_s = painting.at_s = at_s;
     this.tool = "rectangle";
     this.box = { w: this.width / 4, h: this.height / 4 };
     this.brush = Math.round(Math.min(this.width, this.height) / 10);
@@ -54,7 +62,11 @@ class Painter {
     this.currentStroke = null;
     this.showsCursor = false;
     this.build();
-    this.load(frame, base);
+    this.load(...buffers);
+  }
+
+  get strokes() {
+    return this.painting.strokes;
   }
 
   build() {
@@ -67,7 +79,7 @@ class Painter {
     this.use = this.button("Use this mask", "Make this the mask", finish, "mk-mask-done");
     const help = make("div", "mk-quiet", MASK_KEYS);
     const row = makeBox("mk-row", this.use, this.status);
-    const parts = [this.buildBar(), this.canvas, help, row];
+    const parts = [this.buildBar(), this.canvas, this.buildFrames(), help, row];
     this.root = makeRole("mk-column mk-mask", "group", ...parts);
     this.root.setAttribute("aria-label", "Paint the mask");
     this.listen();
@@ -90,6 +102,42 @@ class Painter {
     );
     const rest = [smaller, larger, gap(), this.undo, invert, clear];
     return makeBox("mk-row", ...this.tools, gap(), ...rest);
+  }
+
+  // A clip whose length is not known has no other frames to choose.
+  buildFrames() {
+    this.time = make("span", "mk-mask-time");
+    const range = { min: 0, max: this.duration_s ?? 0, step: FRAME_STEP_S };
+    this.slider = makeSlider("Frame of the video", range, "mk-slider");
+    this.slider.addEventListener("input", () => this.showFrame(Number(this.slider.value)));
+    this.problem = makeRole("mk-quiet mk-bad", "status");
+    const line = makeBox("mk-row mk-mask-frames", make("span", "", "Frame at"), this.slider, this.time);
+    line.hidden = !this.duration_s;
+    this.writeTime();
+    return makeBox("mk-column", line, this.problem, make("div", "mk-quiet", WHOLE_CLIP));
+  }
+
+  writeTime() {
+    const { at_s } = this.painting;
+    this.slider.value = at_s;
+    write(this.time, `${at_s.toFixed(1)} s of ${(this.duration_s ?? 0).toFixed(1)} s`);
+    this.slider.setAttribute("aria-valuetext", this.time.textContent);
+  }
+
+  // Frames are read one after another; of those that are wanted meanwhile, the last one.
+  async showFrame(at_s) {
+    this.painting.at_s = clamp(Math.round(at_s * 10) / 10, 0, this.duration_s ?? 0);
+    this.writeTime();
+    if (this.isReading) return;
+    this.isReading = true;
+    while (this.shown_s !== this.painting.at_s) {
+      this.shown_s = this.painting.at_s;
+      const { problem, buffers } = await this.frameAt(this.shown_s);
+      write(this.problem, problem ? "This frame of the video cannot be read." : "");
+      if (!problem) this.frame = await picture(buffers[0], "image/jpeg");
+      this.draw();
+    }
+    this.isReading = false;
   }
 
   button(text, words, press, name = "") {
@@ -209,7 +257,7 @@ class Painter {
     tint.fillStyle = TINT;
     tint.fillRect(0, 0, width, height);
     const context = this.canvas.getContext("2d");
-    context.drawImage(this.frame, 0, 0);
+    context.drawImage(this.frame, 0, 0, width, height);
     context.drawImage(overlay, 0, 0);
     if (this.showsCursor) this.drawCursor(context);
   }
@@ -341,6 +389,10 @@ class Painter {
     if (key === "Enter") return () => this.stamp();
     if (key === "+" || key === "=") return () => this.resize(GROW);
     if (key === "-" || key === "_") return () => this.resize(1 / GROW);
+    if (key === "," || key === ".") {
+      const way = key === "," ? -1 : 1;
+      return () => this.showFrame(this.painting.at_s + way * FRAME_STEP_S);
+    }
     if (!(key in DIRECTIONS)) return null;
     const step = shiftKey ? 1 : Math.max(1, Math.round(this.width / STEPS_ACROSS));
     const [dx, dy] = DIRECTIONS[key].map((way) => way * step);

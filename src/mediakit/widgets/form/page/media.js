@@ -70,7 +70,7 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
     take(path, name);
     if (!isPainted) return;
     // The painting is there until its mask is.
-    strokes.length = 0;
+    painting.strokes = [];
     close();
     buttons[1].focus();
   };
@@ -79,8 +79,8 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
   panel.hidden = true;
   const opens = [["From history", `Choose one of your results for ${spec.label}`, () => new Picker(form, spec, panel, choose)]];
   if (spec.mask_of)
-    opens.push(["Paint…", "Paint the mask on a frame of the video", () => openPainter(form, spec, panel, value(), strokes, painted)]);
-  const strokes = []; // of a painting that was closed before it was used
+    opens.push(["Paint…", "Paint the mask on a frame of the video", () => openPainter(form, spec, panel, value(), painting, painted)]);
+  const painting = { strokes: [] }; // one that was closed before it was used
   let [open, isPainted] = [null, false];
   const close = () => {
     isPainted = false;
@@ -463,15 +463,14 @@ class Picker {
   }
 }
 
-function openPainter(form, spec, panel, value, strokes, done) {
+function openPainter(form, spec, panel, value, painting, done) {
   const status = makeRole("mk-quiet", "status", "Reading a frame of the video…");
   panel.append(status);
-  ask(form.model, { do: "frame", mask_of: spec.mask_of, value }).then(({ problem, width, height, buffers }) => {
+  const frameAt = (at_s, mask = "") => ask(form.model, { do: "frame", mask_of: spec.mask_of, value: mask, at_s });
+  frameAt(painting.at_s, value).then((first) => {
     if (!status.isConnected) return;
-    write(status, problem ?? "");
-    if (problem) return;
-    const [frame, base] = buffers;
-    panel.append(new Painter({ width, height, frame, base }, strokes, done).root);
+    write(status, first.problem ?? "");
+    if (!first.problem) panel.append(new Painter(first, painting, frameAt, done).root);
   });
   return {};
 }
