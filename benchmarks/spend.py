@@ -20,7 +20,7 @@ import pandas as pd
 
 from mediakit.catalog import Catalog
 from mediakit.spend import daily_frame
-from mediakit.spend.columns import with_column
+from mediakit.spend.column_types import with_column
 from mediakit.spend.function_names import kinds_of
 
 ROWS = 1_000_000

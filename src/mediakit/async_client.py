@@ -25,7 +25,7 @@ from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.io_thread import closed, io_thread, networked
 from mediakit.client.jobs import Handled
-from mediakit.client.preparing import Seconds
+from mediakit.client.request_preparation import Seconds
 from mediakit.client.submissions import Take, read_take
 from mediakit.client_facts import ClientFacts
 from mediakit.clock import Clock

@@ -21,7 +21,7 @@ from mediakit.client.deliveries import Deliveries
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import io_thread
 from mediakit.client.listeners import Listeners
-from mediakit.client.preparing import ValidatedRequest
+from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.client.submissions import Take, read_take
 from mediakit.client_facts import ClientFacts
 from mediakit.errors import JobFailedError, WaitInterrupted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
-from mediakit.client.preparing import known_lengths
+from mediakit.client.request_preparation import known_lengths
 from mediakit.client.service import Backend
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate

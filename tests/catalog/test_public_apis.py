@@ -11,7 +11,7 @@ import pytest
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.preparing import validate
+from mediakit.client.request_preparation import validate
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.widgets.form.fields_payload import (

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mediakit import Client, InputError
-from mediakit.client.preparing import plain_fields
+from mediakit.client.request_preparation import plain_fields
 from mediakit.media import file_of, probe
 from tests.support.samples.media_samples import make_picture
 

@@ -18,11 +18,11 @@ import pandas as pd
 from mediakit import Catalog
 from mediakit.client.billing import Report
 from mediakit.history.frames import _COLUMNS, entries_frame
-from mediakit.spend.bill import read_bill
 from mediakit.spend.dates import ServiceClock
 from mediakit.spend.reconcile import Reconciliation
 from mediakit.spend.reconcile import reconciled as compared
 from mediakit.spend.reports import MonthlyReader
+from mediakit.spend.service_bill import read_bill
 
 MONTH = "2026-10"
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mediakit.errors import IncompleteDataWarning, ServiceError
-from mediakit.spend.frames import (
+from mediakit.spend.billing_responses import (
     csv_frame,
     daily_frame,
     monthly_frame,

@@ -25,7 +25,11 @@ from mediakit.client.idempotency_keys import (
 )
 from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.preparing import Preparer, ValidatedRequest, stripped_body
+from mediakit.client.request_preparation import (
+    Preparer,
+    ValidatedRequest,
+    stripped_body,
+)
 from mediakit.client.sender import Sender
 from mediakit.client.service import Service
 from mediakit.client.submit_answers import KEY_BOUND, may_resend_unasked

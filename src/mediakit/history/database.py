@@ -54,7 +54,7 @@ from mediakit.history.migrations import (
 )
 from mediakit.history.open_file import REPLACED, OpenFile
 from mediakit.history.tables import metadata, schema_version, upsert
-from mediakit.migrations import UPGRADE_COMMAND
+from mediakit.migration_steps import UPGRADE_COMMAND
 from mediakit.private_folders import make_private_folder
 from mediakit.rules import Problem, ValueDescription
 

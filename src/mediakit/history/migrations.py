@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from mediakit.history.tables import schema_version
-from mediakit.migrations import Migrations, copy_beside
+from mediakit.migration_steps import Migrations, copy_beside
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from mediakit.sandbox.files import Files
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.store.orgs import ApiCaller, find_caller
-from mediakit.sandbox.work import WorkLoop
+from mediakit.sandbox.work_loop import WorkLoop
 
 UNKNOWN_KEY = "The API key is not known here."
 

@@ -24,7 +24,7 @@ from mediakit.sandbox.outbound import (
 from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
-from mediakit.sandbox.work import RETRY_S, persist
+from mediakit.sandbox.work_loop import RETRY_S, persist
 
 logger = logging.getLogger(__name__)
 

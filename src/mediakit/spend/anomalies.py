@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mediakit.history.frames import text_array
-from mediakit.spend.columns import CHARGE
+from mediakit.spend.column_types import CHARGE
 from mediakit.spend.forecasting import HISTORY, WEEK, Whole, daily_totals
 
 MEDIAN_WEEKS = 8

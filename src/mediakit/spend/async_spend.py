@@ -20,7 +20,6 @@ from mediakit.errors import IncompleteDataWarning, InputError, ServiceError
 from mediakit.safe_text import shown
 from mediakit.spend import forecasting
 from mediakit.spend.anomalies import anomalies_frame
-from mediakit.spend.bill import read_bill
 from mediakit.spend.budget_status import BudgetStatus, budget_days, budget_status
 from mediakit.spend.charges import charges_frame, rate_audit
 from mediakit.spend.dates import (
@@ -44,6 +43,7 @@ from mediakit.spend.reports import (
     MonthlyReader,
     read_by,
 )
+from mediakit.spend.service_bill import read_bill
 
 OK = 200  # the status of a report that arrived but cannot be understood
 

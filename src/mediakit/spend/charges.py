@@ -13,7 +13,7 @@ from mediakit.api_models import JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history import History
 from mediakit.history.frames import TEXT, charges, text_array
-from mediakit.spend.columns import CHARGE, dollars, plain_rows, with_column
+from mediakit.spend.column_types import CHARGE, dollars, plain_rows, with_column
 from mediakit.spend.function_names import path_of
 
 AUDITED_BY = ["function", "kind", "estimate_kind"]

@@ -17,7 +17,7 @@ from mediakit.extras import install_command, missing_modules
 from mediakit.rules import ValueDescription
 from mediakit.safe_text import spreadsheet_text
 from mediakit.spend.charges import without_zones
-from mediakit.spend.columns import dollars
+from mediakit.spend.column_types import dollars
 
 FORMAT_EXTRAS: Mapping[str, str] = MappingProxyType(
     {".parquet": "parquet", ".xlsx": "excel"}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.columns import CHARGE
+from mediakit.spend.column_types import CHARGE
 from mediakit.spend.dates import (
     day_name,
     end_of_month,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from mediakit.catalog import Catalog
 from mediakit.history.frames import text_array
-from mediakit.spend.columns import plain_rows
+from mediakit.spend.column_types import plain_rows
 
 WHOLE_SLASHES = 2  # vendor/model/function
 

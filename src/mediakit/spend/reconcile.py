@@ -19,10 +19,10 @@ from mediakit.history import EntryState
 from mediakit.history.frames import text_array
 from mediakit.money import format_usd
 from mediakit.safe_text import html_text
-from mediakit.spend.bill import ALL_KEYS, NO_KEY, Bill
+from mediakit.spend.billing_responses import DAILY, MONTHLY
 from mediakit.spend.dates import ONE_DAY, month_name
-from mediakit.spend.frames import DAILY, MONTHLY
 from mediakit.spend.function_names import function_names
+from mediakit.spend.service_bill import ALL_KEYS, NO_KEY, Bill
 
 # A charge read within an hour of midnight may have been settled on either day.
 NEAR_MIDNIGHT = timedelta(hours=1)

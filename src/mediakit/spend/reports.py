@@ -15,8 +15,15 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.billing import BillingReader, Report
 from mediakit.errors import InputError
+from mediakit.spend.billing_responses import (
+    csv_frame,
+    daily_frame,
+    joined,
+    monthly_frame,
+    warn_of_incomplete,
+)
 from mediakit.spend.charges import with_projects
-from mediakit.spend.columns import CHARGE, add_dollars, with_column
+from mediakit.spend.column_types import CHARGE, add_dollars, with_column
 from mediakit.spend.dates import (
     DEFAULT_DAYS,
     Range,
@@ -26,13 +33,6 @@ from mediakit.spend.dates import (
     days_before,
     month_end,
     month_text,
-)
-from mediakit.spend.frames import (
-    csv_frame,
-    daily_frame,
-    joined,
-    monthly_frame,
-    warn_of_incomplete,
 )
 from mediakit.spend.function_names import kinds_of
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from mediakit.spend.columns import CHARGE, as_days, texts_of, whole_number
+from mediakit.spend.column_types import CHARGE, as_days, texts_of, whole_number
 
 NAMES = ("model", "model_id", "function")
 KEY = "api_key_id"

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client.components import Components
-from mediakit.client.preparing import ValidatedRequest
+from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.errors import ConflictError, PriceError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history.sweeps import SweepCell, change_request

@@ -15,7 +15,7 @@ from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
 from mediakit.client.idempotency_keys import draw_key_of, was_rejected
 from mediakit.client.job_state import estimate_of
-from mediakit.client.preparing import full_names, plain_body, stripped_body
+from mediakit.client.request_preparation import full_names, plain_body, stripped_body
 from mediakit.errors import InputError, MediakitError, NotFoundError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history import Entry, EntryState, lineage

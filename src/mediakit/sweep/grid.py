@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import job_of
-from mediakit.client.preparing import full_names
+from mediakit.client.request_preparation import full_names
 from mediakit.errors import InputError
 from mediakit.plain_numbers import whole
 from mediakit.prompt_templates import NamedText, fill, slots_in

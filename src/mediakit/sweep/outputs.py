@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
-from mediakit.client.preparing import ValidatedRequest
+from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
 from mediakit.forks import cached_property
 from mediakit.history import Entry, History, lineage

@@ -17,7 +17,7 @@ from anyio import to_thread
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget, budget_of
-from mediakit.client.preparing import full_names
+from mediakit.client.request_preparation import full_names
 from mediakit.errors import ConflictError, InputError, MediakitError
 from mediakit.estimates import (
     Estimate,

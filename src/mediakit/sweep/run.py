@@ -18,7 +18,7 @@ from mediakit.client.components import Components
 from mediakit.client.idempotency_keys import was_rejected
 from mediakit.client.io_thread import CLOSED, ClosedError
 from mediakit.client.listeners import Listeners
-from mediakit.client.preparing import ValidatedRequest
+from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.client.stopping import Stoppable
 from mediakit.clock import SystemClock
 from mediakit.errors import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mediakit import Client
-from mediakit.client import preparing
+from mediakit.client import request_preparation
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep import CellState
 from tests.support.widgets import finish, until
@@ -72,7 +72,7 @@ def test_a_request_that_an_earlier_version_sent_with_outer_space_is_found(
 ) -> None:
     service = sandbox.base_url, sandbox.api_key
     with monkeypatch.context() as earlier, Client(*service, home=tmp_path) as client:
-        earlier.setattr(preparing, "stripped", lambda _, value: value)
+        earlier.setattr(request_preparation, "stripped", lambda _, value: value)
         job = client.run(KIND, prompt="a kite ", duration=3)
     with Client(*service, home=tmp_path) as client:
         entry = client.components.store.find(job.id)

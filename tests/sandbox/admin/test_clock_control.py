@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox import work
+from mediakit.sandbox import work_loop
 from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.store.database import SandboxDatabase
-from mediakit.sandbox.work import Work, WorkLoop
+from mediakit.sandbox.work_loop import Work, WorkLoop
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.test_clock import SettableClock
 
@@ -67,7 +67,7 @@ def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
 def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(work, "RETRY_S", 0.001)
+    monkeypatch.setattr(work_loop, "RETRY_S", 0.001)
     db = SandboxDatabase(tmp_path / "db")
     loop, tries, done = WorkLoop(db, SandboxClock(SettableClock(), epoch_us=0)), [0], []
 
@@ -79,7 +79,7 @@ def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
         return 1
 
     async def run() -> None:
-        await work.persist("ending a job", fail_twice)
+        await work_loop.persist("ending a job", fail_twice)
         loop.works.append(Work(lambda now_us: fail_twice(), lambda: None))
         running = asyncio.create_task(loop.run())
         while len(done) < 2:  # noqa: ASYNC110 - the loop has no end to wait for

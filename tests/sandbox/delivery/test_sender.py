@@ -26,7 +26,7 @@ from mediakit.sandbox.store.deliveries import DeliveryRow
 from mediakit.sandbox.store.endpoints import EndpointRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
 from mediakit.sandbox.webhook_sender import WebhookSender
-from mediakit.sandbox.work import Work, WorkLoop
+from mediakit.sandbox.work_loop import Work, WorkLoop
 from tests.support.sandbox.receivers import (
     PATIENCE_S,
     Answer,

@@ -14,7 +14,7 @@ from PIL import Image
 
 from mediakit import Client, InputError, NotFoundError
 from mediakit.catalog import Catalog, Function
-from mediakit.client.preparing import plain_fields
+from mediakit.client.request_preparation import plain_fields
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import WIDTH, python_call

@@ -23,7 +23,7 @@ from mediakit.sandbox.store.deliveries import DeliveryRow
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
 from mediakit.sandbox.wire import RequestBody, delivery_fields
-from mediakit.sandbox.work import CLOCK
+from mediakit.sandbox.work_loop import CLOCK
 
 MAX_SKIP_S = 10 * 366 * 86_400
 SHOWN_JOBS = 20

@@ -25,7 +25,7 @@ from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.database import Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.money import held_micro_usd
-from mediakit.sandbox.work import persist
+from mediakit.sandbox.work_loop import persist
 from mediakit.schema import InputFacts, canonical_json
 
 logger = logging.getLogger(__name__)

@@ -22,18 +22,18 @@ from mediakit.errors import ServiceError
 from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.data_dir import Account, DataDir
 from mediakit.sandbox.faults import Faults
+from mediakit.sandbox.file_eviction import CHECK_INTERVAL_S, evict_oldest_files
 from mediakit.sandbox.files import Files
 from mediakit.sandbox.jobs.inputs import JobInputs
 from mediakit.sandbox.jobs.job_runner import JobRunner
 from mediakit.sandbox.jobs.renderer import POOL, Renderer
-from mediakit.sandbox.retention import CHECK_INTERVAL_S, evict_oldest_files
 from mediakit.sandbox.server.app import Connection, make_app
 from mediakit.sandbox.service import SandboxService
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import jobs, money, orgs
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.webhook_sender import WebhookSender
-from mediakit.sandbox.work import (
+from mediakit.sandbox.work_loop import (
     CLOCK_LEASE_S,
     Work,
     WorkLoop,

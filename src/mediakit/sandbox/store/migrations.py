@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mediakit.errors import ServiceError
-from mediakit.migrations import UPGRADE_COMMAND, Migrations, copy_beside
+from mediakit.migration_steps import UPGRADE_COMMAND, Migrations, copy_beside
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from anyio import to_thread
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.media_inputs import JobOutput
-from mediakit.client.preparing import full_names, plain_fields
 from mediakit.client.recipes import LOOKED_THROUGH_BYTES, parse_recipe
+from mediakit.client.request_preparation import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, forms

@@ -13,9 +13,9 @@ from anyio import to_thread
 
 from mediakit.client.billing import BillingReader
 from mediakit.errors import AuthError, MediakitError, NotFoundError, ServiceError
-from mediakit.spend.columns import CHARGE, plain_rows, whole_number
+from mediakit.spend.billing_responses import DAILY, MONTHLY, daily_frame, monthly_frame
+from mediakit.spend.column_types import CHARGE, plain_rows, whole_number
 from mediakit.spend.dates import ServiceClock, end_of_month, first_of_month, month_of
-from mediakit.spend.frames import DAILY, MONTHLY, daily_frame, monthly_frame
 from mediakit.spend.function_names import path_of
 from mediakit.spend.reports import MonthlyReader
 

@@ -23,7 +23,7 @@ from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.history.frames import TEXT, text_array
 from mediakit.money import format_usd
 from mediakit.safe_text import shown
-from mediakit.spend.columns import (
+from mediakit.spend.column_types import (
     CHARGE,
     as_days,
     as_sent,
