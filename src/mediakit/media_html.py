@@ -8,6 +8,7 @@ reads "video/quicktime" does not even try an H.264 mov that it could play.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +20,33 @@ BEST_RATING = 5
 FILL = Markup(' style="display:block;width:100%;height:auto;border-radius:3px"')
 KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,var(--mk-green,#1e7bd6))"
 SAVED_PAGE_CSS = Path(__file__).with_name("saved_page.css").read_text("utf-8")
+
+# A mov says "video/quicktime", which browsers do not even try: it goes as an mp4.
+_USUAL_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/mpeg"}
+_PLAIN_TYPES = (
+    "video/mp4",
+    "video/webm",
+    "image/png",
+    "image/jpeg",
+    "image/webp",
+    "image/gif",
+    "audio/mpeg",
+    "audio/wav",
+    "audio/mp4",
+    "audio/ogg",
+)
+
+
+def data_url(data: bytes, content_type: str = "image/jpeg") -> str:
+    """Return bytes as a `data:` URL."""
+    return f"data:{content_type};base64,{b64encode(data).decode()}"
+
+
+def result_data_url(data: bytes, medium: str, content_type: str = "") -> str:
+    """Return a result as a `data:` URL of a type that browsers try to play."""
+    known = content_type if content_type in _PLAIN_TYPES else ""
+    usual = _USUAL_TYPES.get(medium, "application/octet-stream")
+    return data_url(data, known or usual)
 
 
 def link_html(src: str, content: str) -> Markup:

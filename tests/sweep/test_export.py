@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
+from base64 import b64decode
 from html.parser import HTMLParser
 from pathlib import Path
 from shutil import copy, copytree
-from typing import Any
 from urllib.parse import unquote
 
 import fsspec  # type: ignore[import-untyped]
@@ -19,34 +18,15 @@ import pytest
 
 from mediakit import extras
 from mediakit.errors import InputError
+from mediakit.sweep import embedding
 from mediakit.sweep.comparison import compare
-from mediakit.sweep.export import Exported, export, file_name
+from mediakit.sweep.export import file_name
 from mediakit.sweep.rankings import bradley_terry
 from mediakit.sweep.scoring import ScoredOutput
 from tests.support.samples.media_samples import make_png
 from tests.support.submissions import preference
-from tests.sweep.clips import noise, write_clip
-
-CODE = 'plan = client.sweep("text-to-video", animal=["kite", "boat"], takes=2)'
-NUMBERS = {
-    "cells": 4,
-    "owned": 1,
-    "new": 3,
-    "spent_micro_usd": 336_000,
-    "cost_per_keeper_micro_usd": None,
-}
-
-
-class Source:
-    """Fetches outputs from a folder, and counts."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.fetched: Counter[str] = Counter()
-
-    def __call__(self, output: ScoredOutput) -> Path:
-        self.fetched[output.job_id] += 1
-        return self.folder / output.job_id
+from tests.sweep.clips import noise, tone, write_clip, write_sound
+from tests.sweep.exports import CODE, Source, exported, results
 
 
 @pytest.fixture(scope="module")
@@ -67,48 +47,9 @@ def where(tmp_path: Path) -> Path:
     return tmp_path / "exports" / "kites"
 
 
-def results(**columns: Any) -> pd.DataFrame:
-    """Return a frame of results: three cells with a clip and one that failed."""
-    frame = pd.DataFrame(
-        {
-            "animal": pd.Categorical(["kite", "kite", "boat", "boat"]),
-            "resolution": pd.Categorical(["720p"] * 4),
-            "take": pd.array([1, 2, 1, 2], dtype="int64"),
-            "status": pd.Categorical(["completed"] * 3 + ["failed"]),
-            "charge_micro_usd": pd.array([112_000] * 3 + [0], dtype="Int64"),
-            "runtime_s": [1.5, 2.0, 1.25, None],
-            "rating": pd.array([4, None, 5, None], dtype="Int64"),
-            "keep": pd.array([False, False, True, False], dtype="boolean"),
-            "job_id": pd.array(["job0", "job1", "job2", "job3"], dtype="string"),
-            "problem": pd.array([None] * 3 + ["content refused"], dtype="string"),
-            "output_url": pd.array(
-                [f"http://127.0.0.1/media/{n}.mp4?sig=1" for n in range(3)] + [None],
-                dtype="string",
-            ),
-            "media_type": pd.Categorical(["video"] * 4),
-            "prompt": ["a kite", "a kite", "a boat", "a boat"],
-            "parent_job_id": pd.array([None] * 4, dtype="string"),
-            "tags": pd.array(["sharp, red", None, None, None], dtype="string"),
-            "note": pd.array([None, None, "Hand is odd.", None], dtype="string"),
-        }
-    )
-    return frame.assign(**columns)
-
-
-def exported(where: Path | str, source: Source, **changed: object) -> Exported:
-    arguments = {
-        "rows": results(),
-        "ranking": bradley_terry([preference("job2", "job0")]),
-        "scores": {"job0": "stars 4 (It flies.)"},
-        "fields": {"job0": {"duration": 3, "prompt": "a kite over the sea"}},
-        "values": ["rating"],
-        "plan_code": CODE,
-        "title": "text-to-video: animal x resolution",
-        "axes": ("animal", "resolution"),
-        "numbers": NUMBERS,
-        **changed,
-    }
-    return export(where=where, fetch=source, **arguments)  # type: ignore[arg-type]
+@pytest.fixture(params=["kites", "kites.html"])
+def folder_or_page(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    return tmp_path / "exports" / str(request.param)
 
 
 def manifest_of(where: Path) -> list[dict[str, str]]:
@@ -147,7 +88,14 @@ class Page(HTMLParser):
 
 
 def page_of(where: Path) -> Page:
-    return Page((where / "report.html").read_text())
+    return Page((where if where.is_file() else where / "report.html").read_text())
+
+
+def embedded_in(page: Page) -> list[bytes]:
+    """Return the files in the players, pictures and sounds of a page, once each."""
+    urls = dict.fromkeys(a["src"] or "" for _, a in page.tags if "src" in a)
+    assert all(url.startswith("data:") for url in urls)
+    return [b64decode(url.partition(";base64,")[2]) for url in urls]
 
 
 def test_the_files_say_their_parameters(where: Path, source: Source) -> None:
@@ -420,24 +368,29 @@ def without_spaces(text: str) -> str:
 @pytest.mark.parametrize(
     "field", ["title", "plan_code", "prompt", "animal", "problem", "scores"]
 )
-def test_text_from_outside_stays_text(where: Path, source: Source, field: str) -> None:
+def test_text_from_outside_stays_text(
+    folder_or_page: Path, source: Source, field: str
+) -> None:
     evil = "</style></title><script>alert('x')</script><img src=x onerror=\"y()\">$x$"
     if field in ("title", "plan_code"):
-        exported(where, source, **{field: evil})
+        exported(folder_or_page, source, **{field: evil})
     elif field == "scores":
-        exported(where, source, scores=dict.fromkeys(["job0", "job1", "job2"], evil))
+        exported(
+            folder_or_page, source, scores=dict.fromkeys(["job0", "job1", "job2"], evil)
+        )
     else:
-        exported(where, source, rows=results(**{field: [evil] * 4}))
-    page = page_of(where)
+        exported(folder_or_page, source, rows=results(**{field: [evil] * 4}))
+    page = page_of(folder_or_page)
 
     assert "<script>alert('x')</script>" in page.text
     assert "script" not in {tag for tag, _ in page.tags}
     assert not any("onerror" in attributes for _, attributes in page.tags)
-    assert all("/" not in name.removeprefix("posters/") for name in names_in(where))
+    names = [name.removeprefix("kites/") for name in names_in(folder_or_page.parent)]
+    assert all("/" not in name.removeprefix("posters/") for name in names)
 
 
 def test_nothing_that_is_passed_on_has_a_password_or_a_signature(
-    where: Path, source: Source
+    folder_or_page: Path, source: Source
 ) -> None:
     signed = "https://mia:hunter2@bucket.test/boat.png?X-Amz-Signature=abcdef"
     frame = results(
@@ -446,17 +399,17 @@ def test_nothing_that_is_passed_on_has_a_password_or_a_signature(
         output_url=pd.Series([f"{signed}&n={n}" for n in range(3)] + [None]),
     )
     exported(
-        where,
+        folder_or_page,
         source,
         rows=frame,
         axes=("image_url", "image_urls"),
         plan_code=f"plan = client.sweep('r6', image_url=[{signed!r}])",
     )
 
-    for name in names_in(where):
-        content = (where / name).read_bytes()
+    for name in names_in(folder_or_page.parent):
+        content = (folder_or_page.parent / name).read_bytes()
         assert not [s for s in (b"hunter2", b"abcdef") if s in content], name
-    assert manifest_of(where)[0]["image_url"] == "https://bucket.test/boat.png?…"
+    assert "https://bucket.test/boat.png?…" in page_of(folder_or_page).text
 
 
 @pytest.mark.parametrize("suffix", ["html", "js", "svg", "exe"])
@@ -529,7 +482,7 @@ def test_a_place_that_is_none_is_refused(source: Source, wrong: object) -> None:
 def test_a_file_is_no_folder(tmp_path: Path, source: Source) -> None:
     (tmp_path / "taken").write_text("mine")
 
-    with pytest.raises(InputError, match="a folder that can be written"):
+    with pytest.raises(InputError, match="a folder or a page that can be written"):
         exported(tmp_path / "taken", source)
     assert (tmp_path / "taken").read_text() == "mine"
 
@@ -548,6 +501,122 @@ def test_an_export_goes_to_any_url_that_fsspec_knows(source: Source) -> None:
     assert not [name for name in names if name.endswith(".part")]
     assert source.fetched == {"job0": 1, "job1": 1, "job2": 1}
     files.rm("/bucket", recursive=True)
+
+
+# -- one page -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["kites.html", "Kites.HTM"])
+def test_a_name_that_ends_in_html_becomes_one_page_with_everything_in_it(
+    tmp_path: Path, source: Source, name: str
+) -> None:
+    where = tmp_path / "new" / name
+    done = exported(where, source)
+    page = page_of(where)
+
+    assert names_in(tmp_path / "new") == [name]
+    assert (done.place, done.report, done.files, done.notes) == (where, where, 3, ())
+    clips = [(source.folder / f"job{number}").read_bytes() for number in range(3)]
+    assert [each for each in embedded_in(page) if each in clips] == clips
+    assert all(link.startswith("data:") for link in page.links)
+    assert "http" not in where.read_text()
+    videos = [attributes for tag, attributes in page.tags if tag == "video"]
+    assert all(video["poster"] and video["aria-label"] for video in videos)
+    pictures = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert all(picture["alt"] for picture in pictures)
+    assert "stars 4 (It flies.)" in page.text
+    assert "not in this page" not in page.text
+
+
+@pytest.mark.parametrize("files", [0, 1, 2])
+def test_a_page_keeps_its_limit_and_says_what_is_not_in_it(
+    where: Path, source: Source, monkeypatch: pytest.MonkeyPatch, files: int
+) -> None:
+    exported(where.with_suffix(".html"), source)
+    urls = page_of(where.with_suffix(".html")).links
+    clips = [len(url) for url in urls if url.startswith("data:video/mp4")]
+    posters = [len(url) for url in urls if url.startswith("data:image/jpeg")]
+    assert (len(clips), len(posters)) == (3, 3)
+    limit = 2 * (sum(posters) + 100) + files * (max(clips) + 50)
+    assert limit < 2 * sum(posters) + sum(clips)
+    monkeypatch.setattr(embedding, "PAGE_MAX_BYTES", limit)
+
+    done = exported(where.with_suffix(".html"), source)
+    page = page_of(where.with_suffix(".html"))
+    in_page = [a["src"] or "" for tag, a in page.tags if tag == "video"]
+    assert done.files == len(in_page) == files
+    # What is kept comes first; the rest are stills that say what they are of.
+    kept = (source.folder / "job2").read_bytes()
+    assert files == 0 or kept in embedded_in(page)
+    values = (v for _, a in page.tags for v in a.values() if v)
+    assert sum(len(v) for v in values if v.startswith("data:")) <= limit
+    stills = [a for tag, a in page.tags if tag == "img"]
+    assert len(stills) == 3
+    assert all(still["alt"] for still in stills)
+    assert page.text.count(", not in this page)") == 3 - files
+    assert f"{3 - files} of 3 outputs are not in this page" in page.text
+    assert 'results.export("a_folder") saves all of them' in str(done)
+
+
+def test_a_page_without_room_for_a_poster_names_its_files(
+    where: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "PAGE_MAX_BYTES", 100)
+    exported(where.with_suffix(".html"), source)
+    page = page_of(where.with_suffix(".html"))
+
+    assert not page.links
+    assert page.text.count(", not in this page)") == 3
+
+
+def test_pictures_and_sounds_are_in_the_page_with_their_types(
+    where: Path, source: Source
+) -> None:
+    make_png(source.folder / "job0", (64, 36))
+    write_sound(source.folder / "job1", tone(0.5))
+    rows = results(
+        media_type=["image", "audio", "video", "video"],
+        output_url=["http://h/a", "http://h/b.wav", "http://h/c.mov", None],
+    )
+    exported(where.with_suffix(".html"), source, rows=rows)
+    page = page_of(where.with_suffix(".html"))
+    (picture, _) = [a for t, a in page.tags if t == "img"]
+    (sound,) = [a for t, a in page.tags if t == "audio"]
+    (clip,) = [a for t, a in page.tags if t == "video"]
+
+    assert (picture["src"] or "").startswith("data:image/png;")
+    assert (sound["src"] or "").startswith("data:audio/wav;")
+    # Browsers do not try "video/quicktime", though they play such a file.
+    assert (clip["src"] or "").startswith("data:video/mp4;")
+
+
+def test_an_output_that_cannot_be_read_costs_its_place_in_the_page_alone(
+    where: Path, source: Source
+) -> None:
+    (source.folder / "job1").unlink()
+    (source.folder / "job0").write_bytes(b"no clip")
+    done = exported(where.with_suffix(".html"), source)
+    page = page_of(where.with_suffix(".html"))
+
+    assert done.files == 2
+    assert done.notes == ("1 could not be saved; see the page for the reasons.",)
+    assert "It could not be saved: FileNotFoundError" in page.text
+    posters = ["poster" in a for tag, a in page.tags if tag == "video"]
+    assert posters == [False, True]
+
+
+def test_a_page_goes_to_a_url_and_replaces_an_earlier_one(source: Source) -> None:
+    files = fsspec.filesystem("memory")
+    done = exported("memory://bucket/kites.html", source)
+    exported("memory://bucket/kites.html", source)
+
+    assert done.report == "memory://bucket/kites.html"
+    assert [*files.find("/bucket")] == ["/bucket/kites.html"]
+    assert files.cat_file("/bucket/kites.html").startswith(b"<!doctype html>")
+    files.rm("/bucket", recursive=True)
+
+
+# -- names ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

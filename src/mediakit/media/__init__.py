@@ -11,6 +11,7 @@ from mediakit.media.bodies import local_file as local_file
 from mediakit.media.bodies import placeholder as placeholder
 from mediakit.media.bodies import preflight as preflight
 from mediakit.media.bodies import probe_named as probe_named
+from mediakit.media.files import content_type_of as content_type_of
 from mediakit.media.files import file_of as file_of
 from mediakit.media.files import kernel_folder as kernel_folder
 from mediakit.media.files import plain_name as plain_name

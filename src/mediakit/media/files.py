@@ -82,6 +82,13 @@ def result_suffix(url: str, media_type: str, content_type: str | None = None) ->
     return in_url if in_url in _IN_URLS else _BY_MEDIA_TYPE.get(media_type, "")
 
 
+def content_type_of(name: str) -> str:
+    """Return the content type for the suffix of a result's file; empty if unknown."""
+    suffix = PurePosixPath(name).suffix.lower()
+    types = (kind for kind, each in _BY_CONTENT_TYPE.items() if each == suffix)
+    return next(types, "")
+
+
 # -- Media in memory --------------------------------------------------------------
 
 

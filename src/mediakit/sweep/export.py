@@ -1,4 +1,4 @@
-"""Export a sweep: its outputs under readable names, a manifest and an HTML report."""
+"""Export a sweep: its outputs, a manifest and an HTML report, or all as one page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from urllib.request import url2pathname
 
 from mediakit.client.download_targets import (
@@ -25,6 +27,12 @@ from mediakit.errors import InputError
 from mediakit.extras import missing_modules
 from mediakit.media import local_file, poster_jpeg, result_suffix
 from mediakit.safe_text import spreadsheet_text, with_shown_urls
+from mediakit.sweep.embedding import (
+    FetchedOutput,
+    embedded,
+    fetched,
+    left_out_text,
+)
 from mediakit.sweep.report import report_html
 from mediakit.sweep.report_evidence import evidence_html
 from mediakit.sweep.scoring import Fetch, ScoredOutput, problem_of
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
 
 MANIFEST, PARQUET = "manifest.csv", "manifest.parquet"
 REPORT = "report.html"
+PAGE_SUFFIXES = (".html", ".htm")
 POSTERS = "posters"
 FILES_AT_ONCE = 8
 POSTER_PX = 640
@@ -47,9 +56,9 @@ class Exported:
     """The result of an export.
 
     Args:
-        place: The folder: a path or a URL.
+        place: The folder, or the page that is one file: a path or a URL.
         report: The path or URL of the report.
-        files: The number of media files in it.
+        files: The number of outputs in it.
         written: The number of files written by this export.
         notes: What was left out, as sentences.
     """
@@ -68,11 +77,21 @@ class Exported:
 
 
 @dataclass(frozen=True)
+class _Output:
+    """An output to save, and the name of its file."""
+
+    output: ScoredOutput
+    name: str
+    medium: str | None
+
+
+@dataclass(frozen=True)
 class _File:
-    """The file of a cell; the name is None if there is no file."""
+    """The file of a cell, and its URLs in the page; the name is None without one."""
 
     name: str | None = None
     size_bytes: int | None = None
+    src: str | None = None
     poster: str | None = None
     is_new: bool = False
     problem: str | None = None
@@ -92,36 +111,37 @@ def export(
     axes: Sequence[str],
     numbers: Mapping[str, object],
 ) -> Exported:
-    """Write the outputs of a sweep, a manifest and a report; see `results.export`.
+    """Write a sweep to a folder, or to one page; see `results.export`.
 
     `scores` has the scores of each job in words, `fields` what was sent, and `values`
     the columns of the rating and the scores. `fetch` is called on several threads;
     figures named `..._micro_usd` are money.
     """
-    manifest = _manifest_in(where)
-    place = manifest.place
-    folder = place.parent if isinstance(place, Path) else place.rpartition("/")[0]
+    target = _target_of(where)
+    is_page = target.name != MANIFEST
+    place = target.place
+    if not is_page:
+        place = place.parent if isinstance(place, Path) else place.rpartition("/")[0]
     try:
-        manifest.sibling(f"{POSTERS}/any").make_folder()
+        (target if is_page else target.sibling(f"{POSTERS}/any")).make_folder()
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise _unwritable(place, error) from None
     rows = _ranked(rows, ranking)
     shown = [*axes, *(["take"] if rows["take"].nunique() > 1 else [])]
     records = [*_records(rows)]
     sent = [_field_texts(fields.get(row["job_id"], {})) for row in records]
     named = [[(axis, value_text(row.get(axis))) for axis in shown] for row in records]
-    wanted: dict[str, tuple[ScoredOutput, str, str | None]] = {}
-    for row, its in zip(records, named, strict=True):
+    outputs: dict[str, _Output] = {}
+    # A page embeds what is kept first.
+    order = zip(records, named, strict=True)
+    for row, its in sorted(order, key=lambda pair: is_page and not pair[0]["keep"]):
         if row["job_id"] is not None and row["output_url"] is not None:
             output = ScoredOutput(row["job_id"], row["output_url"])
             # Without the take, a file keeps its name when the plan has more takes.
             name = file_name(its[: len(axes)], output, row["media_type"])
-            wanted[output.job_id] = (output, name, row["media_type"])
-    with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
-        saved = threads.map(
-            lambda each: _saved(manifest, fetch, *each), wanted.values()
-        )
-        by_job = dict(zip(wanted, saved, strict=True))
+            outputs[output.job_id] = _Output(output, name, row["media_type"])
+    save = _embedded if is_page else partial(_saved_beside, target)
+    by_job = dict(zip(outputs, save(fetch, outputs.values()), strict=True))
     files = [by_job.get(row["job_id"], _File()) for row in records]
     cells = [
         {
@@ -130,6 +150,8 @@ def export(
             "scores": scores.get(row["job_id"], ""),
             "fields": texts,
             "file": file.name,
+            "size_bytes": file.size_bytes,
+            "src": file.src,
             "poster": file.poster,
             "problem": row["problem"] or file.problem,
         }
@@ -140,68 +162,109 @@ def export(
         row["job_id"]: ", ".join(value for _, value in its)
         for row, its in zip(records, named, strict=True)
     }
-    evidence = evidence_html(rows.assign(**plain), axes, values, ranking, cell_names)
-    page = report_html(title, cells, numbers, evidence, with_shown_urls(plan_code))
-    try:
-        frame = _manifest(rows, files, sent)
-        write_whole(manifest, _csv(frame).encode())
-        if not missing_modules("parquet"):
-            write_whole(manifest.sibling(PARQUET), _parquet(frame))
-        write_whole(manifest.sibling(REPORT), page.encode())
-    except OSError as error:
-        raise _unwritable(folder, error) from None
+    available = {file.name: file for file in files if file.name}
+    left_out = sum(file.src is None for file in available.values())
     failed = sum(file.problem is not None for file in files)
-    note = f"{failed:,} could not be saved; see {MANIFEST} for the reasons."
+    where_why = "the page" if is_page else MANIFEST
+    why = f"{failed:,} could not be saved; see {where_why} for the reasons."
+    notes = [left_out_text(left_out, len(available)), why if failed else ""]
+    page = report_html(
+        title,
+        cells,
+        numbers,
+        evidence_html(rows.assign(**plain), axes, values, ranking, cell_names),
+        with_shown_urls(plan_code),
+        note=notes[0],
+    )
+    report = target if is_page else target.sibling(REPORT)
+    try:
+        if not is_page:
+            frame = _manifest(rows, files, sent)
+            write_whole(target, _csv(frame).encode())
+            if not missing_modules("parquet"):
+                write_whole(target.sibling(PARQUET), _parquet(frame))
+        write_whole(report, page.encode())
+    except OSError as error:
+        raise _unwritable(place, error) from None
     return Exported(
-        place=folder,
-        report=manifest.sibling(REPORT).place,
-        files=len({file.name for file in files if file.name}),
-        written=len({file.name for file in files if file.is_new}),
-        notes=(note,) if failed else (),
+        place=place,
+        report=report.place,
+        files=len(available) - left_out,
+        written=sum(file.is_new for file in available.values()),
+        notes=tuple(filter(None, notes)),
     )
 
 
-# -- the folder -----------------------------------------------------------------------
+# -- the folder or the page -----------------------------------------------------------
 
 
-def _manifest_in(where: Any) -> DownloadTarget:
+def _target_of(where: Any) -> DownloadTarget:
+    """Return the page, or the manifest of a folder."""
     is_place = isinstance(where, str | Path) and bool(str(where))
     if not is_place or "\0" in str(where):
-        accepted = "a folder or a URL, as text or as a Path"
+        accepted = "a folder, a file that ends in .html, or a URL, as text or as a Path"
         raise InputError("where", got=where, accepted=accepted)
     if isinstance(where, str) and where.startswith("file://"):
         where = url2pathname(parts_of(where).path)
+    is_page = str(where).lower().endswith(PAGE_SUFFIXES)
     if isinstance(where, str) and "://" in where:
-        return target_of(f"{where.rstrip('/')}/", MANIFEST)
-    return LocalTarget(local_file(where) / MANIFEST)
+        return target_of(where if is_page else f"{where.rstrip('/')}/", MANIFEST)
+    local = local_file(where)
+    return LocalTarget(local if is_page else local / MANIFEST)
 
 
-def _unwritable(folder: Path | str, error: OSError) -> InputError:
-    got = f"{folder} ({error.strerror or type(error).__name__})"
-    accepted = "a folder that can be written, with room for the files"
+def _unwritable(place: Path | str, error: OSError) -> InputError:
+    got = f"{place} ({error.strerror or type(error).__name__})"
+    accepted = "a folder or a page that can be written, with room for the files"
     sent = "The outputs are still available at the service."
     return InputError("where", got=got, accepted=accepted, then=sent)
 
 
-def _saved(
-    manifest: DownloadTarget,
-    fetch: Fetch,
-    output: ScoredOutput,
-    name: str,
-    media_type: str | None,
-) -> _File:
+def _embedded(fetch: Fetch, outputs: Iterable[_Output]) -> Iterator[_File]:
+    """Yield the outputs as parts of a page, as far as it has room."""
+
+    def read(each: _Output) -> FetchedOutput | str:
+        try:
+            return fetched(Path(fetch(each.output)), each.name, each.medium)
+        except Exception as error:  # noqa: BLE001 - it is the problem of one cell
+            return f"It could not be saved: {problem_of(error)}"
+
+    with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
+        results = list(threads.map(read, outputs))
+    urls = iter(embedded([each for each in results if not isinstance(each, str)]))
+    for each in results:
+        if isinstance(each, str):
+            yield _File(problem=each)
+            continue
+        src, poster = next(urls)
+        is_new = src is not None
+        yield _File(each.name, each.size_bytes, src, poster, is_new=is_new)
+
+
+def _saved_beside(
+    manifest: DownloadTarget, fetch: Fetch, outputs: Iterable[_Output]
+) -> list[_File]:
+    """Save the outputs in the folder of the manifest."""
+    with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
+        return [*threads.map(partial(_saved, manifest, fetch), outputs)]
+
+
+def _saved(manifest: DownloadTarget, fetch: Fetch, each: _Output) -> _File:
     """Save an output under its name, unless it is there already."""
-    target, local = manifest.sibling(name), None
+    target, local = manifest.sibling(each.name), None
     try:
         size_bytes = target.size_bytes()
         if size_bytes is None:
-            local = Path(fetch(output))
+            local = Path(fetch(each.output))
             write_whole(target, local)
-        poster = _poster(manifest, name, local) if media_type == "video" else None
+        is_clip = each.medium == "video"
+        poster = _poster(manifest, each.name, local) if is_clip else None
         written_bytes = size_bytes or target.size_bytes()
     except Exception as error:  # noqa: BLE001 - it is the problem of one cell
         return _File(problem=f"It could not be saved: {problem_of(error)}")
-    return _File(name, written_bytes, poster, is_new=size_bytes is None)
+    src, is_new = quote(each.name), size_bytes is None
+    shown = quote(poster) if poster else None
+    return _File(each.name, written_bytes, src, shown, is_new=is_new)
 
 
 def _poster(manifest: DownloadTarget, name: str, local: Path | None) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -29,6 +28,7 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history.scores import REASON
 from mediakit.media.samples import WHITE, sampled_colours
+from mediakit.media_html import data_url
 from mediakit.money import (
     MICRO_PER_USD,
     PER_MILLION,
@@ -437,4 +437,4 @@ def _data_url(frame: Frame) -> str:
 
     out = BytesIO()
     Image.fromarray(frame).save(out, "JPEG", quality=JPEG_QUALITY)
-    return f"data:image/jpeg;base64,{b64encode(out.getvalue()).decode()}"
+    return data_url(out.getvalue())

@@ -7,10 +7,10 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from markupsafe import Markup
 
+from mediakit.media import size_text
 from mediakit.media_html import SAVED_PAGE_CSS, medium_html, tile_html
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
@@ -20,7 +20,8 @@ MICRO_USD = "_micro_usd"
 CSS = SAVED_PAGE_CSS + Path(__file__).with_suffix(".css").read_text("utf-8")
 
 Row = Mapping[str, Any]
-"""A row of the results, with its output's `file`, `poster`, `scores` and `fields`."""
+"""A row of the results, with its output's `file` and `size_bytes`, the URLs `src` and
+`poster` of the page, `scores` and `fields`; without `src` it is not in the page."""
 
 
 def report_html(
@@ -29,6 +30,7 @@ def report_html(
     numbers: Mapping[str, object],
     evidence: Iterable[str],
     code: str,
+    note: str = "",
 ) -> str:
     """Write the report of rows in the order of the plan; None is unknown."""
     made = [row for row in rows if row["file"] is not None]
@@ -41,6 +43,7 @@ def report_html(
         f"<h1>{html_text(title)}</h1>",
         f'<p class="mk-quiet">{html_text(shared)}</p>' if shared else "",
         _numbers_html(numbers),
+        f"<p>{html_text(note)}</p>" if note else "",
         *evidence,
         _kept_switch_html(made),
         *_sections_html(made, shared),
@@ -113,19 +116,31 @@ def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     facts.append(html_text(format_usd(charge_micro_usd)) if known else "")
     said = {shared, None, "", *(value for _, value in row["values"])}
     medium, name = row["media_type"], prompt or row["job_id"] or ""
-    src, poster = quote(row["file"]), quote(row["poster"] or "")
+    src, poster = row["src"] or "", row["poster"] or ""
     lines = [
         NO_HTML if prompt in said else html_text(prompt or ""),
         html_text(row["scores"]),
         Markup("<i>{}</i>").format(html_text(row["note"])) if row["note"] else "",
         _fields_html(row["fields"]),
-        Markup('<small><a href="{}">{}</a></small>').format(
-            src, html_text(row["file"])
-        ),
+        _file_html(row),
     ]
+    if not src:
+        src, medium = poster, "image" if poster else None
     shown = medium_html(src, medium, name, poster=poster, box=NO_HTML)
     wrapped = map(Markup("<span>{}</span>").format, filter(None, facts))
     return tile_html(shown, row["rating"], wrapped, lines, keep=bool(row["keep"]))
+
+
+def _file_html(row: Row) -> Markup:
+    """Return the name of the file, as a link if it is beside the page."""
+    src, name = row["src"], html_text(row["file"])
+    if src is None:
+        size = size_text(row["size_bytes"])
+        text = Markup('<small class="mk-quiet">{} ({}, not in this page)</small>')
+        return text.format(name, size)
+    if src.startswith("data:"):
+        return Markup('<small class="mk-quiet">{}</small>').format(name)
+    return Markup('<small><a href="{}">{}</a></small>').format(src, name)
 
 
 def _sent_prompt(row: Row) -> str | None:

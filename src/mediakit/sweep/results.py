@@ -518,23 +518,27 @@ class AsyncResults(ProcessBound):
         return agreement(await self.frame(), score, rating)
 
     async def export(self, where: str | Path) -> Exported:
-        """Write the outputs, a manifest and an HTML report to a folder.
+        """Write the outputs, a manifest and an HTML report to a folder, or one page.
 
-        The manifest is a CSV, and with pyarrow (the extra `parquet`) also Parquet. Both
-        have the ratings, the scores with their reasons, and all fields that were
-        sent. The report begins with the verdict on each axis, the means as a heatmap
-        and the ranking of blind comparisons. File names show the parameters. Exporting
-        to the same folder again fetches only missing files, and replaces the manifest
-        and the report.
+        The report begins with the verdict on each axis, the means as a heatmap and the
+        ranking of blind comparisons. A name that ends in `.html` is one page to send,
+        with the outputs in itself: up to 24 MB, kept results first. It shows stills of
+        the others, and says how many.
+
+        A folder also has a manifest, as a CSV, and with pyarrow (the extra `parquet`)
+        as Parquet. Both have the ratings, the scores with their reasons, and all fields
+        that were sent. File names show the parameters. Exporting to the same folder
+        again fetches only missing files, and replaces the manifest and the report.
 
         Args:
-            where: A folder, or a URL that fsspec supports.
+            where: A folder, a file whose name ends in `.html`, or a URL of either that
+                fsspec supports.
 
         Returns:
-            What was written, and the location of `report.html`.
+            What was written, the location of the report, and what is not in it.
 
         Raises:
-            InputError: The folder cannot be written.
+            InputError: The folder or the page cannot be written.
         """
         return await to_thread.run_sync(self._export, where)
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from mediakit.media import size_text
+from mediakit.media_html import data_url
 from mediakit.money import format_usd
 from mediakit.spend.exporting import export_bytes, to_focus
 from mediakit.widgets.dashboard.figures import free_text
 from mediakit.widgets.dashboard.month import CHARGE
-from mediakit.widgets.toolkit.styles import data_url, line_html
+from mediakit.widgets.toolkit.styles import line_html
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 from markupsafe import Markup
 
-from mediakit.media_html import SAVED_PAGE_CSS
+from mediakit.media_html import SAVED_PAGE_CSS, data_url
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.spend.dates import day_name, month_name
@@ -36,7 +36,6 @@ from mediakit.widgets.job.card import QUIET
 from mediakit.widgets.job.text import shortened
 from mediakit.widgets.toolkit.styles import (
     IPYWIDGETS,
-    data_url,
     line_html,
     sheets,
     style_tag,

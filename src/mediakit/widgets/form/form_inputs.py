@@ -11,11 +11,11 @@ from anyio import to_thread
 
 from mediakit.history import Entry
 from mediakit.media import is_url, kernel_folder
+from mediakit.media_html import data_url
 from mediakit.widgets.form.fields_payload import SEVERAL, media_specs
 from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.inputs.frames import frame_of
 from mediakit.widgets.inputs.result_search import Result
-from mediakit.widgets.toolkit.styles import data_url
 from mediakit.widgets.uploads.accepted_files import refusal
 from mediakit.widgets.uploads.chunked_upload import ChunkReceiver
 from mediakit.widgets.uploads.upload_folder import UploadFolder

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.media import is_url
+from mediakit.media_html import data_url
 from mediakit.money import MicroUSD, format_cents
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
@@ -25,7 +26,7 @@ from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.job.text import file_texts, kind_text
-from mediakit.widgets.toolkit.styles import Tone, data_url
+from mediakit.widgets.toolkit.styles import Tone
 from mediakit.widgets.uploads.upload_folder import own_name
 
 FEW_LEFT = 5

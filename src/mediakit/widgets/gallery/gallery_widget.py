@@ -20,6 +20,7 @@ from mediakit.client.stopping import STOPPING, Stoppable
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Preference
+from mediakit.media_html import data_url
 from mediakit.sweep.rankings import next_pair
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
@@ -39,7 +40,7 @@ from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, bundle_of, current_cell
 from mediakit.widgets.toolkit.saved_copies import CardsWidget
-from mediakit.widgets.toolkit.styles import data_url, sheets
+from mediakit.widgets.toolkit.styles import sheets
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 

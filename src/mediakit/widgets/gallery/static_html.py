@@ -14,7 +14,7 @@ from itertools import groupby
 from markupsafe import Markup
 
 from mediakit.client.job_words import STATE_WORDS
-from mediakit.media_html import link_html, medium_html, tile_html
+from mediakit.media_html import data_url, link_html, medium_html, tile_html
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.gallery.cells import (
     WallCell,
@@ -29,7 +29,6 @@ from mediakit.widgets.gallery.text_differences import Marked
 from mediakit.widgets.job.card import BAD, LINE, QUIET, as_of_html
 from mediakit.widgets.job.player import WHAT, browser_url
 from mediakit.widgets.job.text import as_of_text, shortened
-from mediakit.widgets.toolkit.styles import data_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
 WALL_BYTES = 275_000

@@ -13,6 +13,7 @@ from mediakit.catalog import Function, declared_as
 from mediakit.client import AsyncJob, JobState
 from mediakit.estimates import Estimate
 from mediakit.history.titles import take_text
+from mediakit.media_html import data_url
 from mediakit.web_urls import is_on_this_machine, parts_of, web_url
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (
@@ -41,7 +42,6 @@ from mediakit.widgets.job.text import (
     status_word,
 )
 from mediakit.widgets.job.uses import Uses, medium_of, uses_of_job
-from mediakit.widgets.toolkit.styles import data_url
 
 Payload = dict[str, Any]
 

@@ -8,10 +8,9 @@ from io import BytesIO
 
 from markupsafe import Markup
 
-from mediakit.media_html import link_html, medium_html
+from mediakit.media_html import data_url, link_html, medium_html, result_data_url
 from mediakit.safe_text import NO_HTML
 from mediakit.web_urls import DEFAULT_PORTS, is_on_this_machine, parts_of, web_url
-from mediakit.widgets.toolkit.styles import data_url
 
 HUB_PREFIX = "JUPYTERHUB_SERVICE_PREFIX"
 NO_ENVIRONMENT: Mapping[str, str] = {}
@@ -79,9 +78,7 @@ class Embedded:
     @property
     def uri(self) -> str:
         """Return the file as a `data:` URI of a type that browsers try to play."""
-        known = self.content_type if self.content_type in _PLAIN_TYPES else ""
-        kind = known or _USUAL_TYPES.get(self.medium, "application/octet-stream")
-        return data_url(self.data, kind)
+        return result_data_url(self.data, self.medium, self.content_type)
 
     @property
     def note(self) -> str:
@@ -92,22 +89,6 @@ class Embedded:
             f"Embedded in this notebook: {_mb(embedded_mb)}, 1.33 times the {what} "
             f"{_mb(file_mb)}."
         )
-
-
-# A mov says "video/quicktime", which browsers do not even try: it goes as an mp4.
-_USUAL_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/mpeg"}
-_PLAIN_TYPES = (
-    "video/mp4",
-    "video/webm",
-    "image/png",
-    "image/jpeg",
-    "image/webp",
-    "image/gif",
-    "audio/mpeg",
-    "audio/wav",
-    "audio/mp4",
-    "audio/ogg",
-)
 
 
 def _mb(size_mb: float) -> str:

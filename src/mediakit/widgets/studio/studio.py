@@ -21,6 +21,7 @@ from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, ratings
+from mediakit.media_html import data_url
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import in_voila
@@ -61,7 +62,7 @@ from mediakit.widgets.toolkit.cell_outputs import (
     current_cell,
 )
 from mediakit.widgets.toolkit.saved_copies import CardsWidget
-from mediakit.widgets.toolkit.styles import IPYWIDGETS, data_url, sheets
+from mediakit.widgets.toolkit.styles import IPYWIDGETS, sheets
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from pathlib import Path
 from typing import Literal
 
@@ -39,7 +38,3 @@ def error_html(text: str) -> Markup:
     if not text:
         return NO_HTML
     return Markup('<div class="mk-error" role="alert">{}</div>').format(text)
-
-
-def data_url(data: bytes, media_type: str = "image/jpeg") -> str:
-    return f"data:{media_type};base64,{b64encode(data).decode()}"
