@@ -33,12 +33,13 @@ from mediakit.client.stopping import (
     stoppable_here,
 )
 from mediakit.client.submit_answers import (
-    KEPT,
+    NOT_RESENT,
     is_conclusive,
     is_success,
     job_unless_lost,
     leaves_doubt,
     refusal,
+    search_text,
     temporary_rejection,
 )
 from mediakit.client.submit_slots import SubmitSlots
@@ -55,7 +56,10 @@ from mediakit.web_environment import UnusableCertificatesError, UnusableProxyErr
 
 SUBMIT_RETRY_FOR_S = 60.0
 IN_DOUBT = "It was stopped without an answer: a job may exist."
-UNRECORDED = "The stop was not recorded, so connecting again may send the request."
+UNRECORDED = (
+    "To find out, submit the same request again: it has the same idempotency key, and "
+    "is paid once. The stop was not recorded, so connecting again may send it, too."
+)
 
 # Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
@@ -107,9 +111,8 @@ class Sender:
                 in_doubt = call.in_doubt = in_doubt or error.sent
                 pause_s = window.pause_s(error)
                 if pause_s is None and not call.is_stopped:
-                    found = self._unanswered(
-                        error, submission, window, in_doubt=in_doubt
-                    )
+                    search = await self._search(call, submission) if in_doubt else ""
+                    found = self._unanswered(error, submission, window, search)
                     raise await self._given_up(submission, found) from error
                 await self._pause(call, submission, pause_s or 0.0)
                 continue
@@ -120,7 +123,8 @@ class Sender:
             ) as error:
                 if in_doubt:
                     lost = NoAnswerError("the client cannot send it again", sent=True)
-                    found = self._unanswered(lost, submission, window, in_doubt=True)
+                    search = await self._search(call, submission)
+                    found = self._unanswered(lost, submission, window, search)
                     raise found from error
                 raise await self._given_up(submission, error) from None
             in_doubt = job is None and (in_doubt or leaves_doubt(answer, job))
@@ -134,7 +138,9 @@ class Sender:
             if reason is not None and not is_charged:
                 pause_s = rejections.pause_s(reason, retry_after_s(answer) or 0.0)
             if pause_s is None:
-                raise await self._refused(submission, answer, job, in_doubt=in_doubt)
+                raise await self._refused(
+                    call, submission, answer, job, in_doubt=in_doubt
+                )
             await self._pause(call, submission, pause_s)
             if job is not None:
                 # The key cannot be reused: its job has failed for good (spec 7.2).
@@ -182,15 +188,22 @@ class Sender:
             if not call.in_doubt:
                 await record_unsent(submission.key, NOTHING_MADE)
                 raise MediakitError(NOTHING_MADE) from None
-            try:
-                await self._record_stop(submission.key)
-            except MediakitError as error:
-                raise _stopped_in_doubt(submission, f" {UNRECORDED} {error}") from error
-            raise _stopped_in_doubt(submission) from None
+            search = await self._search(call, submission)
+            raise _stopped_in_doubt(submission, search) from None
 
     async def _record_stop(self, key: str) -> None:
         """Record that a submission without an answer is sent again only on request."""
         await self._account_history.write(History.record_stop, key, message=IN_DOUBT)
+
+    async def _search(self, call: Stoppable, submission: Submission) -> str:
+        """Return how the job of a request without an answer is found."""
+        if not call.is_stopped:
+            return search_text(submission, self._clock.now())
+        try:
+            await self._record_stop(submission.key)
+        except MediakitError as error:
+            return f"{UNRECORDED} {error}"
+        return NOT_RESENT
 
     async def _post(self, call: Stoppable, submission: Submission) -> HttpResponse:
         def connected() -> None:
@@ -236,13 +249,15 @@ class Sender:
         error: NoAnswerError,
         submission: Submission,
         window: RetryWindow,
-        *,
-        in_doubt: bool,
+        search: str,
     ) -> ServiceError:
-        """Return the error for a submission whose outcome is not known, or not sent."""
+        """Return the error for a submission without an outcome.
+
+        `search` says how its job is found; it is empty if nothing was sent.
+        """
         base_url = self._transport.service.base_url
         why = f"{error.reason}; {window.text}"
-        if not in_doubt:
+        if not search:
             return ServiceError(
                 f"The service at {base_url} cannot be reached ({why}). Nothing was "
                 "sent and nothing is charged. Check the base URL and the network; the "
@@ -253,7 +268,7 @@ class Sender:
         return ServiceError(
             f"The request was sent to {base_url}, which {did} ({why}). It is not known "
             "whether the job was created; if it was, you are charged "
-            f"{price}. {KEPT}",
+            f"{price}. {search}",
             in_doubt=True,
         )
 
@@ -270,6 +285,7 @@ class Sender:
 
     async def _refused(
         self,
+        call: Stoppable,
         submission: Submission,
         answer: HttpResponse,
         job: JobRecord | None,
@@ -285,7 +301,10 @@ class Sender:
                 code=str(answer.status),
                 message=answer.reason or NOT_CHARGED,
             )
-        return refusal(answer, submission, self._clock, in_doubt=in_doubt)
+        search = await self._search(call, submission) if in_doubt else ""
+        return refusal(
+            answer, submission, self._clock, in_doubt=in_doubt, search=search
+        )
 
 
 def _price_text(submission: Submission) -> str:
@@ -294,12 +313,11 @@ def _price_text(submission: Submission) -> str:
     return f"once, up to {format_usd(submission.reserved_micro_usd)}"
 
 
-def _stopped_in_doubt(submission: Submission, then: str = "") -> ServiceError:
+def _stopped_in_doubt(submission: Submission, search: str) -> ServiceError:
     return ServiceError(
         "Stopped. Nothing more is sent. The request was sent before, without an "
         "answer, so a job may exist; if it does, you are charged "
-        f"{_price_text(submission)}. To find out, submit the same request again: it "
-        f"has the same idempotency key, and is paid once.{then}",
+        f"{_price_text(submission)}. {search}",
         in_doubt=True,
     )
 

@@ -164,16 +164,32 @@ _ADVICE = {
 
 
 def refusal(
-    answer: HttpResponse, submission: Submission, clock: Clock, *, in_doubt: bool
+    answer: HttpResponse,
+    submission: Submission,
+    clock: Clock,
+    *,
+    in_doubt: bool,
+    search: str,
 ) -> MediakitError:
-    """Return the error for an answer without a job (spec 7.1)."""
+    """Return the error for an answer without a job (spec 7.1).
+
+    Args:
+        answer: The answer.
+        submission: What it answers.
+        clock: For the times in its words.
+        in_doubt: Whether an earlier attempt may have created the job.
+        search: How to find that job.
+    """
     if answer.status == KEY_BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
+    may_be_made = f"may have created the job; if so, you are charged once. {search}"
     outcome = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
     if in_doubt and answer.status == 429 and not answer.message:
-        outcome = f"A gateway refused it, but the service {_MAY_BE_MADE}"
+        outcome = f"A gateway refused it, but the service {_MAY_BE_MADE} {search}"
     elif in_doubt:
-        outcome = f"The request was refused, but an earlier attempt {_MAY_BE_MADE}"
+        outcome = (
+            f"The request was refused, but an earlier attempt {_MAY_BE_MADE} {search}"
+        )
     # The only reason for a 400 (spec 4.3), where there is one.
     of_callback = answer.status == 400 and submission.webhook_url is not None
     subject = "webhook_url" if of_callback else f"the function {submission.function}"
@@ -185,11 +201,20 @@ def refusal(
     return error_of(answer, subject, clock, then=outcome, in_doubt=in_doubt)
 
 
-KEPT = (
+RESENT = (
     "The history keeps the idempotency key, so repeating the call or connecting again "
     "will find the job or create it."
 )
-_MAY_BE_MADE = f"may have created the job; if so, you are charged once. {KEPT}"
+NOT_RESENT = (
+    "To find out, submit the same request again: it has the same idempotency key, and "
+    "is paid once. Connecting again does not send it."
+)
+
+
+def search_text(submission: Submission, now: datetime) -> str:
+    """Return how the job of a submission without an answer is found."""
+    is_old = isinstance(submission, Entry) and _is_old(submission, now)
+    return NOT_RESENT if is_old else RESENT
 
 
 def _conflict(answer: HttpResponse, submission: Submission) -> ConflictError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import mediakit as mk
 from mediakit.client import AsyncJob
+from mediakit.client.sender import Sender
 from mediakit.client.stopping import Stoppable
 from mediakit.history.entry import STOPPED_CODE
 from tests.support.advancing_clock import AdvancingClock
@@ -44,7 +46,7 @@ def client(service: ServiceInMemory, tmp_path: Path) -> Iterator[mk.Client]:
         yield client
 
 
-def stopped_at_pause(client: mk.Client) -> mk.MediakitError:
+def stopped_at_pause(client: mk.Client, *, records: bool = True) -> mk.MediakitError:
     """Submit, stop at the first pause, and return the error."""
 
     async def submit() -> None:
@@ -53,7 +55,8 @@ def stopped_at_pause(client: mk.Client) -> mk.MediakitError:
         submission = client.core.submit("text-to-video", **CLIP)
         task = asyncio.create_task(call.run(lambda: submission))
         await asyncio.wait_for(clock.paused.wait(), PATIENCE_S)
-        await call.stop()
+        with nullcontext() if records else suppress(mk.MediakitError):
+            await call.stop()
         await asyncio.wait_for(task, PATIENCE_S)
 
     with pytest.raises(mk.MediakitError) as caught:
@@ -224,3 +227,80 @@ def test_what_is_stopped_before_it_is_sent_is_not_sent(
         client.io.call(submit)
     assert service.posts == []
     assert client.reserved_micro_usd() == 0
+
+
+def refused_while_it_stops(
+    service: ServiceInMemory, client: mk.Client
+) -> mk.MediakitError:
+    """Lose one answer, stop while the next is under way, and return the error."""
+
+    async def submit() -> None:
+        call, arrived, answers = Stoppable(), asyncio.Event(), asyncio.Event()
+
+        async def late(_: str, __: int) -> httpx.Response:
+            arrived.set()
+            await answers.wait()
+            return httpx.Response(403, json={"message": "The key may not submit."})
+
+        lost = service.fails(httpx.ReadError("lost"), makes_jobs=True)
+        service.on_submit = service.in_turn(lost, late)
+        submission = client.core.submit("text-to-video", **CLIP)
+        task = asyncio.create_task(call.run(lambda: submission))
+        await asyncio.wait_for(arrived.wait(), PATIENCE_S)
+        await call.stop()
+        answers.set()
+        await asyncio.wait_for(task, PATIENCE_S)
+
+    with pytest.raises(mk.MediakitError) as caught:
+        client.io.call(submit)
+    return caught.value
+
+
+def unanswered_a_day_later(
+    service: ServiceInMemory, client: mk.Client
+) -> mk.MediakitError:
+    """Lose the answers to a request and to its repetition two days later."""
+    service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
+    with pytest.raises(mk.ServiceError, match="connecting again will find the job"):
+        client.submit("text-to-video", **CLIP)
+    clock = client.core.components.clock
+    assert isinstance(clock, AdvancingClock)
+    clock.skip(2 * 86_400)
+    with pytest.raises(mk.ServiceError) as caught:
+        client.submit("text-to-video", **CLIP)
+    return caught.value
+
+
+@pytest.mark.parametrize("lose", [refused_while_it_stops, unanswered_a_day_later])
+def test_a_job_that_connecting_again_does_not_find_is_said_to_be_found_by_the_call(
+    service: ServiceInMemory,
+    tmp_path: Path,
+    lose: Callable[[ServiceInMemory, mk.Client], mk.MediakitError],
+) -> None:
+    clock = AdvancingClock()
+    with service.client(tmp_path, clock=clock) as client:
+        error = lose(service, client)
+        assert error.sent is None
+        assert "connecting again will find" not in error.message
+        assert "submit the same request again" in error.message
+        assert "Connecting again does not send it." in error.message
+    service.on_submit = service.accepts
+    with service.client(tmp_path, clock=clock) as later:
+        posts = len(service.posts)
+        assert later.resume() == []
+        assert len(service.posts) == posts
+        assert later.submit("text-to-video", **CLIP).id in service.jobs.values()
+    assert len(service.jobs) == 1
+
+
+def test_a_stop_that_cannot_be_recorded_says_that_connecting_may_send_the_request(
+    service: ServiceInMemory, client: mk.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def disk_is_full(*_: object) -> None:
+        raise mk.MediakitError("The disk is full.")
+
+    monkeypatch.setattr(Sender, "_record_stop", disk_is_full)
+    service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
+    error = stopped_at_pause(client, records=False)
+    assert "connecting again may send it, too. The disk is full." in error.message
+    assert "does not send it" not in error.message
