@@ -185,11 +185,9 @@ def refusal(
     may_be_made = f"may have created the job; if so, you are charged once. {search}"
     outcome = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
     if in_doubt and answer.status == 429 and not answer.message:
-        outcome = f"A gateway refused it, but the service {_MAY_BE_MADE} {search}"
+        outcome = f"A gateway refused it, but the service {may_be_made}"
     elif in_doubt:
-        outcome = (
-            f"The request was refused, but an earlier attempt {_MAY_BE_MADE} {search}"
-        )
+        outcome = f"The request was refused, but an earlier attempt {may_be_made}"
     # The only reason for a 400 (spec 4.3), where there is one.
     of_callback = answer.status == 400 and submission.webhook_url is not None
     subject = "webhook_url" if of_callback else f"the function {submission.function}"
