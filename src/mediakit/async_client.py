@@ -1,4 +1,4 @@
-"""The client that people await; the blocking one waits for it."""
+"""The asynchronous client; the blocking client is a thin layer over it."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def opened(
 
 
 class AsyncClient(ClientFacts, ProcessBound):
-    """A client to be awaited, on any event loop of asyncio.
+    """An asyncio client, usable from any event loop.
 
-    `mk.connect` explains its arguments; `clock` gives the time, the system's by
-    default. Networking and callbacks run on the process's I/O thread. `async with`, or
-    the first awaited call, opens its history and the embedded sandbox in the
-    background; its attributes, such as `client.catalog`, can be read from then on.
+    `mk.connect` explains the arguments; `clock` defaults to the system clock.
+    Networking and callbacks run on the process's I/O thread. `async with`, or the first
+    awaited call, opens the history and starts the embedded sandbox in the background;
+    attributes such as `client.catalog` are available from then on.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -119,7 +119,7 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @property
     def components(self) -> Components:
-        """Return what the client works with.
+        """Return the client's components.
 
         Raises:
             AttributeError: The client is not open yet.
@@ -132,7 +132,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         return self._components
 
     def _open(self) -> Self:
-        """Find the service and open the history, unless that is done; it blocks."""
+        """Find the service and open the history once; blocks."""
         with self._opening:
             if self._is_closed:
                 raise closed()
@@ -169,10 +169,10 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @networked
     async def aclose(self) -> None:
-        """Stop watching and close the connections, for good; jobs continue.
+        """Stop polling and close the connections, for good; jobs continue.
 
-        Calls that wait end with `WaitTimeoutError`; later ones say that the client is
-        closed. Its history can still be read. Closing twice does nothing more.
+        Pending waits end with `WaitTimeoutError`; later calls report that the client is
+        closed. The history can still be read. A second call does nothing.
         """
         components = await to_thread.run_sync(self._shut)
         if components is not None:
@@ -182,7 +182,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             await transport.aclose()
 
     def _shut(self) -> Components | None:
-        """Mark it as closed, and return what is open."""
+        """Mark the client as closed; return its components if it was open."""
         with self._opening:
             self._is_closed = True
             return self._components
@@ -201,7 +201,7 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @cached_property
     def spend(self) -> AsyncSpend:
-        """Return the reports of what was spent (spec 4.19)."""
+        """Return the spend reports (spec 4.19)."""
         from mediakit.spend import AsyncSpend
 
         components = self.components
@@ -243,19 +243,19 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @opened
     async def reserved_micro_usd(self) -> int:
-        """Return the holds for jobs whose charge is not settled, in micro-USD."""
+        """Return the amount held for jobs that have not settled, in micro-USD."""
         account_history = self.components.account_history
         use = await account_history.ask(History.account_use, **account_history.owner)
         return use.reserved_micro_usd
 
     @opened
     async def budget(self) -> BudgetState | None:
-        """Return how far this client's budget is used; None without one."""
+        """Return how much of this client's budget is used; None without a budget."""
         return await self.components.admission.state()
 
     @opened
     async def balance(self) -> Balance:
-        """Read what can be spent (spec 2.4).
+        """Read the balance that can be spent (spec 2.4).
 
         Raises:
             AuthError: The API key is missing, wrong or inactive.
@@ -393,11 +393,11 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @opened
     async def handle_event(self, event: Event) -> Handled:
-        """End a job by a verified webhook event, from any receiver (spec 6).
+        """Apply a verified webhook event to its job, from any receiver (spec 6).
 
-        The effect is that of a poll: its listeners are notified, `wait()` returns, the
+        The effect is that of a poll: listeners are notified, `wait()` returns, the
         history records the end, and the charge is read from the job endpoint. An event
-        may arrive twice, late, or before the response to its submission. Pass this
+        may arrive twice, late, or before the response to the submission. Pass this
         method to `mediakit.webhooks.receiver`, or call it with the result of
         `mediakit.verify_webhook`.
 
@@ -536,15 +536,15 @@ class AsyncClient(ClientFacts, ProcessBound):
     async def seed_past(
         self, days: int = 365, jobs: int = 2_000, seed: int = 1
     ) -> SeededPast:
-        """Have the sandbox generate past jobs, and import them into the history.
+        """Generate past jobs in the sandbox and import them into the history.
 
-        So there is a year of spend to look at: jobs of all functions with prompts,
-        projects, estimates, charges and some ratings, sent by the organization's key
-        and by two members'. It ends yesterday by the sandbox's clock. The balance stays
-        as it is. The same call again, from any client, adds nothing.
+        This gives you a year of spend to explore: jobs of all functions with prompts,
+        projects, estimates, charges and some ratings, submitted with the organization's
+        key and two members' keys. They end yesterday by the sandbox's clock. The
+        balance does not change. Repeating the call, from any client, adds nothing.
 
-        The media of these jobs never existed: they appear as erased. Submitting a
-        request that equals one of them still creates a new job.
+        These jobs have no media: they appear as erased. Submitting a request that
+        equals one of them still creates a new job.
 
         Args:
             days: How many days it covers, from 1 to 3,650.
@@ -567,6 +567,6 @@ class AsyncClient(ClientFacts, ProcessBound):
 
 
 def _show_own_wait(job: AsyncJob) -> None:
-    """Show a wait that people asked for: not those of the I/O thread itself."""
+    """Show waits that the user started, not those of the I/O thread itself."""
     if in_notebook() and not io_thread().is_here:
         show_wait(job)

@@ -1,4 +1,4 @@
-"""The client for notebooks and scripts, which waits for every answer."""
+"""The client for notebooks and scripts; every call blocks."""
 
 from __future__ import annotations
 
@@ -56,12 +56,11 @@ def _all_owned(client: Client, jobs: list[AsyncJob], /) -> list[Job]:
 
 
 class Client(ClientFacts, Blocking, ProcessBound):
-    """A client for notebooks and scripts: every call waits for its answer.
+    """A client for notebooks and scripts: every call blocks until it has its result.
 
-    `mk.connect` explains its arguments; `clock` gives the time, the system's by
-    default. Threads may share it; a forked or started process makes one of its own. It
-    works inside a coroutine too, where its calls hold up the loop; `AsyncClient` does
-    not.
+    `mk.connect` explains the arguments; `clock` defaults to the system clock. Threads
+    may share a client; a forked or spawned process needs its own. It also works inside
+    a coroutine, but its calls then block the event loop; `AsyncClient` does not.
 
     Raises:
         InputError: A setting is not acceptable.
@@ -101,7 +100,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
 
     @property
     def components(self) -> Components:
-        """Return what the client works with."""
+        """Return the client's components."""
         return self.core.components
 
     @cached_property
@@ -116,7 +115,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
 
     @cached_property
     def spend(self) -> Spend:
-        """Return the reports of what was spent (spec 4.19)."""
+        """Return the spend reports (spec 4.19)."""
         from mediakit.spend import Spend
 
         return Spend(self.core.spend)
@@ -177,7 +176,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
     def _sent(
         self, request: ValidatedRequest, take: Take, price: Estimate | None
     ) -> Job:
-        """Submit a request; an interrupt does not stop what is being sent."""
+        """Submit a request; an interrupt does not cancel a submission in flight."""
         submit = partial(self.components.submit_prepared, price=price)
         sending = self.io.post(submit, request, take)
         try:
@@ -198,7 +197,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
     def _explained(
         self, work: Callable[[], Awaitable[T]], text: Callable[[], str]
     ) -> T:
-        """Wait for work, and say again and again why it is slow."""
+        """Wait for a coroutine, repeatedly showing why it is slow."""
         self.io.refuse_itself()
         future = self.io.post(work)
         try:
@@ -210,7 +209,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
     def _result(
         self, future: Future[T], text: Callable[[], str], silences_s: Iterable[float]
     ) -> T:
-        """Wait for a result; say after each silence why there is none."""
+        """Wait for a result, printing an explanation after each silence."""
         for silence_s in silences_s:
             try:
                 return self.io.result(future, silence_s)
@@ -227,16 +226,16 @@ class Client(ClientFacts, Blocking, ProcessBound):
             log.info(line)
 
     def close(self) -> None:
-        """Stop watching and close the connections, for good; jobs continue.
+        """Stop polling and close the connections, for good; jobs continue.
 
-        Waiting calls end with `WaitTimeoutError`; later ones report that the client is
-        closed. Its history can still be read. A second close does nothing.
+        Pending waits end with `WaitTimeoutError`; later calls report that the client is
+        closed. The history can still be read. A second call does nothing.
         """
         self._call(self.core.aclose)
         self._closed.notify()
 
     def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when the client has been closed.
+        """Call a function once the client is closed.
 
         Returns:
             A function that unsubscribes it.
@@ -321,9 +320,9 @@ class Client(ClientFacts, Blocking, ProcessBound):
     def studio(self) -> Studio:
         """Return the studio, to be shown in the cell.
 
-        In one place: all functions with a search and their forms, the history with a
-        search and filters, and balance and spend. A cell that is run again continues
-        where its studio was; the studios of other cells stay as they are.
+        It combines all functions with their forms, the searchable history, and balance
+        and spend. Rerunning a cell continues its own studio and leaves the studios of
+        other cells alone.
         """
         from mediakit.widgets.studio import Studio
         from mediakit.widgets.toolkit.cell_outputs import current_cell
@@ -332,7 +331,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
 
 
 def _log_failure(sending: Future[Any]) -> None:
-    """Log a failure that no caller waits for, unless the process ended it."""
+    """Log a failure that no caller waits for, unless the process is exiting."""
     error = None if sending.cancelled() else sending.exception()
     if error is not None:
         log.warning("an interrupted submission: %s", error)

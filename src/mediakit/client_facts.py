@@ -1,4 +1,4 @@
-"""The part of a client that is the same whether it is awaited or blocks."""
+"""The properties and listeners that blocking and asynchronous clients share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class ClientFacts:
 
     @property
     def components(self) -> Components:
-        """Return what the client works with."""
+        """Return the client's components."""
         raise NotImplementedError
 
     @property
     def backend(self) -> Backend:
-        """Return the service with its functions."""
+        """Return the service and its functions."""
         return self.components.backend
 
     @property
@@ -42,7 +42,7 @@ class ClientFacts:
         return Functions(self, self.catalog)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each job that has settled.
+        """Call a function, on the I/O thread, with each job that settles.
 
         Args:
             listener: The function; it must not block.

@@ -1,4 +1,4 @@
-"""The first calls: `connect` and `estimate`."""
+"""The entry points: `connect` and `estimate`."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def connect(
     own_rates: bool = False,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Client:
-    """Connect to the hosted service when it is configured, else to the sandbox.
+    """Connect to the hosted service if one is configured, else to the sandbox.
 
-    It says which, checks the key by reading the balance, and resumes in the background
-    the jobs that an earlier session left unanswered or unsettled. Before it sends
-    anything again, it says what, and what it may cost.
+    Prints which, checks the key by reading the balance, and resumes in the background
+    the jobs that an earlier session left unanswered or unsettled. Before anything is
+    sent again, it prints what, and what that may cost.
 
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
@@ -109,7 +109,7 @@ def _greeting(backend: Backend, spendable_micro_usd: int) -> str:
 
 
 def _resent_text(entries: Sequence[Entry]) -> str:
-    """Say what is sent again, and for how much; nothing when nothing is."""
+    """Return what is sent again and what it may cost; "" if nothing is."""
     if not entries:
         return ""
     reserved = [
@@ -129,7 +129,7 @@ def _resent_text(entries: Sequence[Entry]) -> str:
 
 
 def _gaps_text(catalog: Catalog) -> str:
-    """Say how many functions cannot be offered, and why; nothing when all can."""
+    """Return how many functions are unavailable, and why; "" if none."""
     count = len(catalog.left_out)
     if not count:
         return ""
@@ -139,7 +139,7 @@ def _gaps_text(catalog: Catalog) -> str:
 
 
 def _rates_text(catalog: Catalog) -> str:
-    """Name the functions that a file prices; nothing when the price list does."""
+    """List the functions with prices from a file; "" if there are none."""
     rates = [(f, f.rate) for f in catalog if f.rate and f.rate.source]
     if not rates:
         return ""
@@ -166,7 +166,7 @@ def estimate(
     catalog: Catalog | None = None,
     **fields: object,
 ) -> Estimate:
-    """Price a request without a client and without a network (spec 8).
+    """Price a request without a client or a network (spec 8).
 
     Args:
         function: A kind, or a path.

@@ -79,9 +79,9 @@ class Line:
 
     @property
     def hold_micro_usd(self) -> MicroUSD | None:
-        """Return what is held for the largest quantity; None if there is no bound.
+        """Return the amount to hold for the largest quantity; None without a bound.
 
-        The tokens that a model will report are not known: more than the nominal ones
+        The tokens that a model will report are unknown, so more than the nominal number
         is held.
         """
         high_micro_usd = self.high_micro_usd
@@ -154,24 +154,24 @@ def per_second(
     micro_usd_per_s: int,
     kind: EstimateKind = EstimateKind.EXACT,
 ) -> Line:
-    """Price seconds, exactly to the millisecond (spec 8)."""
+    """Price a duration, exactly to the millisecond (spec 8)."""
     rate = micro_usd_per_s * (PER_MILLION // MS_PER_S)
     return Line(what, PriceUnit.MILLISECOND, rate, ms_low, ms_high, kind)
 
 
 def per_piece(what: str, pieces: int, micro_usd_each: int, per: PriceUnit) -> Line:
-    """Price whole pieces, such as images or requests (spec 8)."""
+    """Price a number of pieces, such as images or requests (spec 8)."""
     return Line(what, per, micro_usd_each * PER_MILLION, pieces, pieces)
 
 
 def metered_hold(nominal_micro_usd: int) -> MicroUSD:
-    """Return what is held for a nominal price, rounded up to a micro-USD."""
+    """Return the amount to hold for a nominal price, rounded up to a micro-USD."""
     return MicroUSD(-(-nominal_micro_usd * METERED_HOLD_PERCENT // 100))
 
 
 @dataclass(frozen=True)
 class InputFacts:
-    """Facts for a price that are not in the body."""
+    """Facts that affect the price and are not in the body."""
 
     seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
     output_tokens: int | None = None
@@ -196,19 +196,19 @@ class InputFacts:
 
 @dataclass(frozen=True)
 class Metered:
-    """A rate for tokens of video output."""
+    """A rate for the tokens of video output."""
 
     micro_usd_per_million: int
     tokens_per_s: int
 
     def tokens(self, output_ms: int) -> int:
-        """Count the nominal tokens of an output, by its milliseconds."""
+        """Return the nominal tokens of an output from its milliseconds."""
         return divide_half_up(output_ms * self.tokens_per_s, MS_PER_S)
 
     def lines(
         self, what: str, low_ms: int, high_ms: int, facts: InputFacts
     ) -> Iterator[Line]:
-        """Price video output: nominally, as a range, or by the reported tokens."""
+        """Price video output: nominally, as a range, or from the reported tokens."""
         rate, tokens = self.micro_usd_per_million, facts.output_tokens
         if tokens is not None:
             yield Line(what, PriceUnit.TOKEN, rate, tokens, tokens)
@@ -219,7 +219,7 @@ class Metered:
 
 
 def metered(rates: Mapping[str, tuple[int, int]]) -> Mapping[str, Metered]:
-    """Return the rates by resolution, from micro-USD per 1M and tokens per second."""
+    """Return rates by resolution from micro-USD per 1M tokens and tokens per s."""
     return {resolution: Metered(*pair) for resolution, pair in rates.items()}
 
 
@@ -265,7 +265,7 @@ class Estimate:
 
     @property
     def hold_micro_usd(self) -> MicroUSD | None:
-        """Return what a budget holds until the charge; None without an upper price."""
+        """Return the amount to hold until the charge; None without an upper price."""
         if self.high is None:
             return None
         held = sum(line.hold_micro_usd or 0 for line in self.lines)
@@ -285,7 +285,7 @@ class Estimate:
 
     @property
     def short_text(self) -> str:
-        """Format the amount, or the range, in cents; what is exact in full."""
+        """Format the amount, or the range, in cents; an exact amount in full."""
         if self.kind is EstimateKind.EXACT:
             return self.text
         if self.low is None:
@@ -297,7 +297,7 @@ class Estimate:
 
     @property
     def _rate_text(self) -> str:
-        """Format the rate if there is only one: "at least $0.00" would look free."""
+        """Format the only rate, because "at least $0.00" would look free."""
         rates = {line.rate_text for line in self.lines if line.quantity_high is None}
         return rates.pop() if len(rates) == 1 else NOT_KNOWN_YET
 
@@ -328,7 +328,7 @@ Price = str | int | Decimal | Estimate
 
 
 def price_limit(max_price: Price | None) -> Estimate | None:
-    """Return the highest price that a request may have; None for any."""
+    """Return the highest price that a request may have; None for no limit."""
     if max_price is None or isinstance(max_price, Estimate):
         return max_price
     try:
@@ -340,7 +340,7 @@ def price_limit(max_price: Price | None) -> Estimate | None:
 
 
 def check_price_limit(price: Estimate, limit: Estimate | None) -> None:
-    """Raise a PriceError if a price may exceed the one that was shown; None is any."""
+    """Raise a PriceError if a price may exceed the shown one; None for no limit."""
     if limit is None or _dearness(price) <= _dearness(limit):
         return
     raise PriceError(

@@ -1,4 +1,4 @@
-"""A job for scripts and notebooks: it blocks, and shows itself in a cell."""
+"""A blocking job for scripts and notebooks, which displays itself in a cell."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _another(job: Job, core: AsyncJob, /) -> Job:
 
 
 class Job(JobFacts, Blocking, ProcessBound):
-    """A job: every call waits, and a notebook shows its progress, result and charge.
+    """A job: every call blocks, and a notebook shows its progress, result and charge.
 
     `reused` is whether the call that returned it found an existing job.
     """
@@ -68,9 +68,9 @@ class Job(JobFacts, Blocking, ProcessBound):
         return self
 
     def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until the job completes, with a line about it in a notebook's cell.
+        """Wait until the job completes, showing its progress in a notebook cell.
 
-        Many jobs that one cell waits for share one progress. Ctrl-C ends the waiting,
+        Jobs that one cell waits for share one progress line. Ctrl-C ends the waiting,
         not the job.
 
         Args:
@@ -108,7 +108,7 @@ class Job(JobFacts, Blocking, ProcessBound):
 
     @contextmanager
     def _in_errors(self) -> Iterator[None]:
-        """Make errors refer to this job, not to the one on the I/O thread."""
+        """Make errors refer to this job, not to the asynchronous one."""
         try:
             yield
         except (JobFailedError, WaitTimeoutError) as error:
@@ -170,10 +170,10 @@ class Job(JobFacts, Blocking, ProcessBound):
 
     @property
     def widget(self) -> JobsWidget:
-        """Return the live job as an ipywidgets widget, for layouts of your own.
+        """Return the live job as an ipywidgets widget, for your own layouts.
 
-        It shows in `VBox`, `Tab`, `Accordion`, `Output` and `interact`, in any number
-        of views. Unlike the job itself, it leaves no card in a notebook that is saved.
+        It works in `VBox`, `Tab`, `Accordion`, `Output` and `interact`, in any number
+        of views. Unlike the job itself, it leaves no card in a saved notebook.
         """
         from mediakit.widgets.form.job_cell import job_widget
 
@@ -200,7 +200,7 @@ class Job(JobFacts, Blocking, ProcessBound):
 
 
 def show_wait(job: AsyncJob) -> None:
-    """Show in a notebook's cell that it waits for a job."""
+    """Show in a notebook cell that it is waiting for a job."""
     from mediakit.widgets.job import waiting
 
     waiting.show_wait(job)

@@ -1,4 +1,4 @@
-"""Reads from the service for one account, with an error for each refusal."""
+"""Reads from the service for one account; a refusal raises a typed error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mediakit.clock import Clock
 
 
 class AccountReader:
-    """Base of what reads from the service for one account."""
+    """Base class for reads from the service for one account."""
 
     def __init__(self, transport: ServiceClient, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock
 
     async def _read(self, path: str, what: str, **options: Any) -> HttpResponse:
-        """Read a path of the service; `what` is in the error of a refusal."""
+        """Read a path of the service; an error names `what` was refused."""
         return self._checked(await self._transport.read(path, **options), what)
 
     def _checked(self, answer: HttpResponse, what: str, then: str = "") -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The part of the history that belongs to one account of a service."""
+"""The part of the history that belongs to one account."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ FLUSH_FOR_S = 3.0
 class AccountHistory:
     """Reads and writes the history without blocking the event loop.
 
-    A file is read and written on the event loop while no other connection locks it:
-    that is faster than a thread. Whatever may wait runs on a thread.
+    While no other connection locks the file, it is read and written directly on the
+    event loop, which is faster than a thread. Anything that may wait runs on a thread.
     """
 
     def __init__(self, history: History, service: Service) -> None:
@@ -51,7 +51,7 @@ class AccountHistory:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Call a method of the history that reads: `ask(History.find, job_id)`."""
+        """Call a reading method of the history, such as `ask(History.find, job_id)`."""
         call = partial(question, self.history, *args, **kwargs)
         try:
             with without_waiting():
@@ -66,10 +66,10 @@ class AccountHistory:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Call a method of the history that writes; committed when this returns.
+        """Call a writing method of the history; it has committed on return.
 
-        If this is cancelled, a write that has not begun is dropped; one that has begun
-        finishes.
+        If this call is cancelled, a write that has not started is dropped; one that has
+        started finishes.
 
         Raises:
             MediakitError: The disk is full, or another program locks the file for half
@@ -83,7 +83,7 @@ class AccountHistory:
             return await self._on_thread(call)
 
     async def record_unsent(self, key: str, reason: str) -> None:
-        """Record that a submission was not sent, so that it holds nothing."""
+        """Record that a submission was not sent, which releases its hold."""
         await self.write(
             History.record_refusal, key, code=NOT_SENT_CODE, message=reason
         )
@@ -96,11 +96,11 @@ class AccountHistory:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> None:
-        """Write what the service reports of a job, without waiting long for the file.
+        """Write a job's new state without waiting long for the file.
 
         While another program locks the file, or the disk is full, this returns after
-        about a second and the write is repeated until it succeeds. Of several that wait
-        for one job, only the newest is written.
+        about a second, and the write is repeated until it succeeds. Of several pending
+        writes for one job, only the newest is kept.
         """
         call = partial(change, self.history, *args, **kwargs)
         try:
@@ -130,7 +130,7 @@ class AccountHistory:
                 del self._late[key]
 
     async def flush(self) -> None:
-        """Wait a few seconds for the writes that could not be made yet."""
+        """Wait a few seconds for pending writes."""
         if self._writing_late is not None:
             await asyncio.wait([self._writing_late], timeout=FLUSH_FOR_S)
 
@@ -152,7 +152,7 @@ class AccountHistory:
         return began_s is not None and monotonic() - began_s >= BLOCKED_AFTER_S
 
     def blocked_text(self) -> str:
-        """Return a message while another program locks the file, else nothing."""
+        """Return a message while another program locks the file, else an empty text."""
         if not (self._is_blocked and self.history.is_local):
             return ""
         return (
@@ -162,5 +162,5 @@ class AccountHistory:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return whether it may succeed later: a file may be locked, or a disk full."""
+    """Return whether the error may be temporary: a locked file or a full disk."""
     return type(error) in (MediakitError, BusyError)

@@ -1,7 +1,7 @@
-"""Imports aiohttp whatever SSLKEYLOGFILE names: it is needed for https only.
+"""Imports aiohttp even if SSLKEYLOGFILE names a file that cannot be written.
 
-aiohttp makes an SSL context when it is imported, which fails if that file cannot be
-written. That context is never used: requests over https have one of their own.
+When imported, aiohttp creates an SSL context, which fails if that file cannot be
+written. It is never used: https requests have a context of their own.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""An answer of the service, what is in it, and the typed error for it."""
+"""A response of the service, its content, and the typed error for it."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 @dataclass(eq=False, repr=False)
 class NoAnswerError(ConnectionError):
-    """A request got no answer; if `is_final`, another try does not help.
+    """A request got no usable response; if `is_final`, a retry does not help.
 
-    `sent` says whether the service may have received the request, and `status` is that
-    of an answer that decides nothing.
+    `sent` says whether the service may have received the request; `status` is that of
+    an inconclusive response.
     """
 
     reason: str
@@ -84,7 +84,7 @@ class HttpResponse:
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
-        """Return the body if it is a JSON object, else nothing."""
+        """Return the body if it is a JSON object, else an empty mapping."""
         try:
             body = _parsed(self.content)
         except (ValueError, RecursionError):
@@ -99,15 +99,15 @@ class HttpResponse:
 
     @property
     def reason(self) -> str:
-        """Return why it refuses a request, in any of the usual shapes; "" if unsaid.
+        """Return the reason for a refusal, from any usual error shape; "" without one.
 
-        Unlike `message`, it does not say that the service itself has answered.
+        Unlike `message`, it does not show that the service itself responded.
         """
         return self.message or quoted(_reason_in(self.fields))
 
     @property
     def is_web_page(self) -> bool:
-        """Return whether a page answers, such as that of a network to sign in to."""
+        """Return whether the body is a web page, such as a network's sign-in page."""
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         start = self.content[:LONGEST_PIECE].lstrip().lower()
         is_html = start.startswith((b"<!doctype html", b"<html"))
@@ -115,7 +115,7 @@ class HttpResponse:
 
     @property
     def piece(self) -> str:
-        """Return the start of a body of unknown shape; "" for a web page."""
+        """Return the beginning of a body of unknown shape; "" for a web page."""
         text = self.content[:LONGEST_PIECE].decode(errors="replace").strip()
         if not text or text.startswith("<") or text in ("{}", "[]", "null"):
             return ""
@@ -145,14 +145,14 @@ DEEPEST_REASON = 6
 
 
 def _reason_in(fields: Mapping[str, Any], depth: int = 0) -> str:
-    """Return the reason in a body; "" if it has none."""
+    """Return the reason in a body; "" without one."""
     by_name = {name.lower(): value for name, value in fields.items()}
     texts = [_text_in(by_name[name], depth) for name in REASONS if name in by_name]
     return ". ".join(dict.fromkeys(text.rstrip(".") for text in texts if text))
 
 
 def _text_in(value: object, depth: int) -> str:
-    """Return a text, or the problems of each field as one text."""
+    """Return a text, or one text for the problems of several fields."""
     if isinstance(value, str):
         return value.strip()
     if depth > DEEPEST_REASON:
@@ -184,7 +184,7 @@ SHORTEST_KEY_BYTES = 8
 
 
 def without_key(answer: HttpResponse, api_key: str) -> HttpResponse:
-    """Remove the key from a response, because errors quote its message."""
+    """Remove the API key from a response, because errors quote its message."""
     key = api_key.encode()
     if len(key) < SHORTEST_KEY_BYTES or key not in answer.content:
         return answer
@@ -224,7 +224,7 @@ _NOUNS: Mapping[type[Record], str] = {
 
 
 def _problem_text(problem: ErrorDetails) -> str:
-    """Say in a sentence what is wrong with a field; the value may be a secret."""
+    """Describe the problem of a field without its value, which may be a secret."""
     names = [str(part) for part in problem["loc"]]
     where = f"`{'.'.join(names)}`" if names else "it"
     if problem["type"] == "missing":
@@ -283,7 +283,7 @@ NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
 
 
 def leads_to(answer: HttpResponse) -> str:
-    """Return where a redirect leads, without path and query; else an empty text."""
+    """Return the target of a redirect, without path and query; else ""."""
     location = answer.headers.get("location", "")
     if not 300 <= answer.status < 400 or not is_http(location):
         return ""
@@ -299,7 +299,7 @@ def error_of(
     then: str = "",
     in_doubt: bool = False,
 ) -> MediakitError:
-    """Return the typed error of a response that is not a success (spec 7.2)."""
+    """Return the typed error for a response that is not a success (spec 7.2)."""
     job = failed_job(answer)
     if job is not None:
         return rejection(answer, job, clock)
@@ -335,7 +335,7 @@ _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 def refused_input(
     answer: HttpResponse, what: str, *, then: str = "", in_doubt: bool = False
 ) -> InputError:
-    """Return the error for a body or parameter that the service refused."""
+    """Return the error for a body or parameter that the service rejected."""
     reason = answer.reason
     field = reason.split(":", 1)[0].strip() if ":" in reason else ""
     words = reason.rstrip(".") or answer.piece or "it does not say why"
@@ -350,13 +350,13 @@ def refused_input(
 
 
 def words_of_service(words: str) -> str:
-    """Return a sentence that quotes the service, after a space; "" without words."""
+    """Return a sentence that quotes the service, after a space; "" without one."""
     end = "" if words.endswith((".", "!", "?", "…")) else "."
     return f" The service says: {words}{end}" if words else ""
 
 
 def charged_text(charge_micro_usd: int) -> str:
-    """Say that a job was charged that should not have been (spec 7.3)."""
+    """Return a sentence about a job that was charged but should not be (spec 7.3)."""
     return (
         f"It was charged {format_usd(charge_micro_usd)}, although failed jobs should "
         "not be charged. Ask the service about this charge."

@@ -1,4 +1,4 @@
-"""A job with asynchronous methods, which work from any event loop."""
+"""A job with asynchronous methods, usable from any event loop."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class JobFacts:
-    """What a job says of itself, awaited or blocking."""
+    """The properties that blocking and asynchronous jobs share."""
 
     @property
     def state(self) -> JobState:
@@ -61,7 +61,7 @@ class JobFacts:
 
     @property
     def prompt(self) -> str | None:
-        """Return the prompt that was sent; None without one, or once it is erased."""
+        """Return the prompt that was sent; None without one, or after erasure."""
         return self.state.prompt
 
     @property
@@ -79,9 +79,9 @@ class JobFacts:
 
 
 class AsyncJob(JobFacts, ProcessBound):
-    """A job, whose methods are awaited from any event loop.
+    """A job whose methods can be awaited from any event loop.
 
-    It is watched from the start until its charge is settled. The service cannot cancel
+    It is polled from the start until its charge is settled. The service cannot cancel
     jobs: a timeout or an interrupt ends only the waiting.
     """
 
@@ -131,13 +131,13 @@ class AsyncJob(JobFacts, ProcessBound):
         return was_open and self.charge_micro_usd is not None
 
     def trouble(self, sentence: str | None) -> None:
-        """Set why the job cannot be read at the moment; None once it can be again."""
+        """Set the reason why the job cannot be read; None once it can be again."""
         if sentence is None:
             self._ended = None
         self.update(replace(self._state, trouble=sentence))
 
     def end(self, error: MediakitError) -> None:
-        """End the waiting with an error, because the job cannot be read for now."""
+        """End pending waits with an error, because the job cannot be read for now."""
         self._ended = error
         self.update(replace(self._state, trouble=str(error)))
 
@@ -146,7 +146,7 @@ class AsyncJob(JobFacts, ProcessBound):
         changed.set()
 
     def release(self) -> None:
-        """End the waiting, because the watching has ended; the job continues."""
+        """End pending waits because polling has stopped; the job continues."""
         self._releases_n += 1
         self._wake()
 
@@ -352,7 +352,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
     @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
-        """Read a few MB of the output, on a thread; None if `read` cannot."""
+        """Read a few MB of the output on a thread; None if `read` cannot use it."""
         return await self._jobs.outputs.read(self._output_url, read)
 
     @property
@@ -396,9 +396,9 @@ class AsyncJob(JobFacts, ProcessBound):
 
     @networked
     async def next_price(self) -> Estimate:
-        """Return what another take, or a retry, of the job would cost now (spec 8).
+        """Return the current price of another take, or a retry, of the job (spec 8).
 
-        Rates, and a clip behind a URL, may have changed since it was submitted.
+        Rates, and a clip behind a URL, may have changed since the submission.
 
         Raises:
             NotFoundError: It was not submitted from this history.
@@ -428,10 +428,10 @@ class AsyncJob(JobFacts, ProcessBound):
 
     @networked
     async def next_take(self, *, max_price: Price | None = None) -> AsyncJob:
-        """Submit another draw of the same request, which is charged (spec 4.3).
+        """Submit another take of the same request, which is charged (spec 4.3).
 
-        Nothing is uploaded again. While the response to an earlier draw is unknown,
-        that draw is submitted again instead.
+        Nothing is uploaded again. While the response to an earlier take is unknown,
+        that take is submitted again instead.
 
         Args:
             max_price: The price that you have seen, as an amount or an estimate; a
@@ -449,7 +449,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
 
 def read_timeout(timeout_s: object) -> float | None:
-    """Return a number of seconds, or None; raise an error for anything else."""
+    """Validate a timeout in seconds; None for no limit."""
     seconds = real(timeout_s)
     if timeout_s is not None and seconds is None:
         accepted = "a number of seconds, or None to wait without a limit"

@@ -1,4 +1,4 @@
-"""The balance of an account, and the service's reports on its spend (spec 4.19)."""
+"""The balance, and the service's spend reports (spec 4.19)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mediakit.clock import Clock
 
 @dataclass(frozen=True)
 class Report:
-    """A report on spend: JSON, or the text of a CSV, with its bytes as sent.
+    """A spend report: JSON, or the text of a CSV, with its bytes as sent.
 
-    `responded_at` is the `Date` of the response; None if it has none.
+    `responded_at` is the `Date` of the response; None without one.
     """
 
     body: Any
@@ -30,7 +30,7 @@ class Report:
 
 
 class BillingReader(AccountReader):
-    """Reads of balance and spend; each is free and safe to repeat.
+    """Reads the balance and spend reports, which is free and safe to repeat.
 
     Args:
         transport: Sends the requests.
@@ -49,7 +49,7 @@ class BillingReader(AccountReader):
 
     @networked
     async def balance(self, *, retry_for_s: float = 10.0) -> Balance:
-        """Read what can be spent; a 200 shows that the key is active (spec 2.4)."""
+        """Read the balance; a 200 shows that the key is active (spec 2.4)."""
         answer = await self._transport.read("/billing/balance", retry_for_s=retry_for_s)
         # Every service has one, so the path is wrong.
         is_missing = answer.status == HTTPStatus.NOT_FOUND
@@ -66,7 +66,7 @@ class BillingReader(AccountReader):
         api_key_id: str | None = None,
         model: str | None = None,
     ) -> Report:
-        """Read the spend of some days, both included, YYYY-MM-DD in UTC."""
+        """Read the spend of a range of days, both included, YYYY-MM-DD in UTC."""
         params = {"start_date": start_date, "end_date": end_date}
         filters = {"api_key_id": api_key_id, "model": model}
         params |= {name: value for name, value in filters.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Blocking methods, made from asynchronous ones: these wait for the I/O thread."""
+"""Blocking methods, generated from asynchronous ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
 
 class Blocking:
-    """Base of an interface whose methods wait for those of `core`."""
+    """Base class whose methods block on the asynchronous methods of `core`."""
 
     core: Any
 
@@ -57,7 +57,7 @@ def blocking(
     then: Callable[[Any, Any], Any] | None = None,
     /,
 ) -> Callable[..., Any]:
-    """Return the blocking method for an asynchronous one of the same name.
+    """Return the blocking version of an asynchronous method.
 
     `then` makes the result from `self` and the asynchronous result.
     """
@@ -82,7 +82,7 @@ def blocking(
 
 
 def documented_by(source: Callable[..., Any], /) -> Callable[[MethodT], MethodT]:
-    """Give a blocking method the rest of another's docstring."""
+    """Append the sections of another method's docstring."""
     rest = inspect.cleandoc(source.__doc__ or "").partition("\n\n")[2]
 
     def documented(method: MethodT) -> MethodT:
@@ -95,9 +95,9 @@ def documented_by(source: Callable[..., Any], /) -> Callable[[MethodT], MethodT]
 def explained_by(
     source: Callable[Concatenate[Any, P], Any], /
 ) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
-    """Give a blocking method the arguments of another, and its documentation.
+    """Copy the signature and the documentation of another method.
 
-    The method passes on what it does not name: `**asked` stands for them.
+    Arguments that the method does not name are in its `**asked`.
     """
 
     def explained(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
@@ -112,12 +112,12 @@ def explained_by(
 
 
 def itself(face: FaceT, _: object, /) -> FaceT:
-    """Return the blocking object: for asynchronous methods that return their own."""
+    """Return the blocking object, for asynchronous methods that return `self`."""
     return face
 
 
 class ProcessBound:
-    """An object that cannot be used in another process, and so cannot be pickled."""
+    """An object that belongs to one process, and so cannot be pickled."""
 
     _instead = "create one there, such as with mediakit.connect()"
 

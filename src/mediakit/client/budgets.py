@@ -1,4 +1,4 @@
-"""Budgets as users give them, and admission: what they and the balance cover.
+"""Budgets, and the admission of a submission by budget and balance.
 
 `history.reservations` compares each submission with what is spent and held.
 """
@@ -50,15 +50,15 @@ _MONTH_AT_END = re.compile(r" \d{4}-\d{2}$", re.ASCII)
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit that is shared by its name.
+    """A spending limit, shared by all budgets of its name.
 
-    Every request under the budget counts against it in the same transaction that
-    records the request, across all clients, sweeps and processes that share a history.
-    A request in flight is held at its upper price until it is charged.
+    Every request under the budget counts against it in the transaction that records the
+    request, across all clients, sweeps and processes that share a history. Until a
+    request is charged, its upper price is held.
 
-    The same object caps a client (`mk.connect(budget=...)`) and a sweep
-    (`plan.run(budget=...)`), and `client.spend.budget(...)` reports on it.
-    Requests under a named budget do not count against the amount of a project.
+    The same object limits a client (`mk.connect(budget=...)`) and a sweep
+    (`plan.run(budget=...)`), and `client.spend.budget(...)` reports on it. Requests
+    under a named budget do not count against the amount of a project.
 
     Args:
         name: The name. Budgets with the same name and period are the same budget.
@@ -93,7 +93,7 @@ class Budget:
         return parse_usd(self.limit)
 
     def label(self, at: datetime) -> str:
-        """Return the name that requests count against at an instant."""
+        """Return the label under which requests count at an instant."""
         if self.period is None:
             return self.name
         return f"{self.name} {at.astimezone(UTC):%Y-%m}"
@@ -103,7 +103,7 @@ class Budget:
         return BudgetLimit(self.label(at), self.limit_micro_usd)
 
     def level(self, used_micro_usd: int) -> int | None:
-        """Return the highest warning level that an amount reaches; None below all."""
+        """Return the highest warning level that an amount reaches; None if none."""
         limit_micro_usd = self.limit_micro_usd
         reached = (p for p in self.warn if used_micro_usd * 100 >= p * limit_micro_usd)
         return max(reached, default=None)
@@ -113,7 +113,7 @@ AnyBudget = Amount | Budget
 
 
 class Allowance(Budget):
-    """An unnamed budget, with a name that the client assigns; it has no levels."""
+    """An unnamed budget, to which the client assigns a name; it has no levels."""
 
     counts_by_name: ClassVar[bool] = False
 
@@ -124,7 +124,7 @@ class Allowance(Budget):
 
 @dataclass(frozen=True)
 class BudgetState:
-    """How far a budget is used, in micro-USD.
+    """How much of a budget is used, in micro-USD.
 
     Args:
         limit_micro_usd: What may be spent in all.
@@ -138,13 +138,13 @@ class BudgetState:
 
     @property
     def left_micro_usd(self) -> int:
-        """Return the highest price that a further request may have."""
+        """Return the highest price that another request may have."""
         used = self.spent_micro_usd + self.reserved_micro_usd
         return max(0, self.limit_micro_usd - used)
 
 
 def _check_name(name: object) -> None:
-    """Reject an invalid name: only the label of a period may end in a month."""
+    """Reject an invalid name; only the label of a period may end in a month."""
     is_text = isinstance(name, str) and name != "" and name == name.strip()
     if not is_text or _MONTH_AT_END.search(str(name)):
         accepted = (
@@ -172,7 +172,7 @@ def _percents(warn: object) -> tuple[int, ...]:
 
 
 def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> str:
-    """Summarize in one sentence how much of a budget is used."""
+    """Return a sentence on how much of a budget is used."""
     limit = budget.limit_micro_usd
     used = spent_micro_usd + held_micro_usd
     percent = used * 100 // limit if limit else 100
@@ -184,10 +184,10 @@ def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> st
 
 
 def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
-    """Return the budget that a client's submissions count against; None for none.
+    """Return the budget that a client's submissions count against, if any.
 
     A project is one budget for all its clients and processes, and another client may
-    limit it. Without a project, a client that has a limit is a budget of its own.
+    limit it. Without a project, a client with a limit is a budget of its own.
     """
     if project is not None and not isinstance(project, str):
         raise InputError("project", got=project, accepted="a label as text, or None")
@@ -199,7 +199,7 @@ def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
 
 
 def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
-    """Return a budget; None for no name or no amount."""
+    """Return a budget; None without a name or an amount."""
     if isinstance(amount, Budget):
         return amount
     if name is None or amount is None:
@@ -223,7 +223,7 @@ EXCEEDED = 101  # above all warning levels, in percent
 
 @dataclass(frozen=True)
 class Caller:
-    """Who submits.
+    """The caller of a submission.
 
     Args:
         sweep: The id of the sweep that submits it; None for none.
@@ -242,7 +242,7 @@ ANYONE = Caller()
 
 
 class Admission:
-    """Claims submissions in the history while balance and budget cover them."""
+    """Claims submissions in the history if balance and budget cover them."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class Admission:
         self._reading: asyncio.Task[Spendable] | None = None
 
     def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
-        """Limit the total cost of the submissions of a sweep, from now on."""
+        """Set the limit for the total cost of a sweep's submissions."""
         self._sweeps[sweep] = None
         if limit_micro_usd is not None:
             self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
@@ -311,7 +311,7 @@ class Admission:
         return entry
 
     async def charged(self, entry: Entry, charge_micro_usd: int) -> None:
-        """Log a charge above its hold, and a budget that a charge has exceeded."""
+        """Log a charge above its hold, and a budget that was exceeded."""
         held_micro_usd = entry.reserved_micro_usd
         has_upper_price = entry.estimate_high_micro_usd is not None
         if has_upper_price and charge_micro_usd > held_micro_usd:
@@ -328,7 +328,7 @@ class Admission:
             await self._warn(budget, label)
 
     async def state(self) -> BudgetState | None:
-        """Return how far the budget is used; None without one."""
+        """Return how much of the budget is used; None without a budget."""
         if self.budget is None:
             return None
         label = self.budget.label(self._clock.now())
@@ -341,14 +341,14 @@ class Admission:
         return None if caller.resumes else caller.budget or self.budget
 
     def _limit(self, budget: Budget, caller: Caller) -> BudgetLimit:
-        """Return the limit now, with the margin of a sweep that runs under it."""
+        """Return the current limit, with the margin of a sweep that runs under it."""
         limit = budget.limit_at(self._clock.now())
         return limit if caller.budget is None else replace(limit, margin=caller.margin)
 
     async def _inherited(
         self, submission: Submission, caller: Caller
     ) -> tuple[Submission, BudgetLimit | None]:
-        """Return a submission and the limit of the budget that it inherits, if any."""
+        """Return a submission, and the limit of the budget that it inherits, if any."""
         label, limit = submission.budget, None
         if label not in (None, self.name):
             limit = await self._account_history.ask(History.budget_limit, label)
@@ -360,7 +360,7 @@ class Admission:
     async def _sweep_limit(
         self, sweep: str | None, caller: Caller
     ) -> BudgetLimit | None:
-        """Return the limit of a sweep, which may be that of an earlier start."""
+        """Return the limit of a sweep, which may stem from an earlier run."""
         if sweep is None:
             return None
         if sweep in self._sweeps:
@@ -420,7 +420,7 @@ class Admission:
             await self._warn(budget, label)
 
     async def _warn(self, budget: Budget, label: str) -> None:
-        """Log each warning level, and that the limit is exceeded, once."""
+        """Log each warning level, and an exceeded limit, once."""
         if self._warned.get(label, 0) >= EXCEEDED:
             return
         try:

@@ -1,6 +1,6 @@
-"""The columns of a service's reports that hold the charge under another name.
+"""Charge columns under other names in the service's reports.
 
-Dollars become micro-USD exactly: they are never a float.
+Dollars become micro-USD exactly, without floats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_NAMES = 20
 
 
 class ReportColumns:
-    """Names of the charge, as in `mediakit.toml`: in micro-USD, in dollars, or both.
+    """The names of the charge columns in `mediakit.toml`, in micro-USD or dollars.
 
     Args:
         names: The column's name in the reports, by `charge` or `charge_usd`.
@@ -34,7 +34,7 @@ class ReportColumns:
         self._names = names
 
     def read_json(self, content: bytes, report: str) -> Any:
-        """Return a JSON report whose charges are named as in the specification."""
+        """Parse a JSON report; its charge is renamed as in the specification."""
         try:
             body = json.loads(content, parse_float=Decimal)
             names = dict.fromkeys(_names_in_rows(body))
@@ -45,7 +45,7 @@ class ReportColumns:
             raise ServiceError(text, status=200) from None
 
     def read_csv(self, text: str, report: str) -> str:
-        """Return a CSV whose charges are named as in the specification."""
+        """Return a CSV report whose charge is renamed as in the specification."""
         lines = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
         try:
             header, *rows = lines
@@ -69,7 +69,7 @@ class ReportColumns:
         return target.getvalue()
 
     def _column(self, names: Any) -> tuple[str | None, int]:
-        """Return the name that is among others, and its micro-USD; None without one."""
+        """Return the charge column among names, and its unit in micro-USD."""
         for key, unit in (("charge", 1), ("charge_usd", MICRO_PER_USD)):
             if self._names.get(key) in names:
                 return self._names[key], unit
@@ -117,7 +117,7 @@ def _names_in_rows(part: Any) -> Iterator[str]:
 
 
 def _in_micro_usd(value: Any, unit: int) -> Any:
-    """Return an amount as a whole number; unchanged if it is none, to be reported."""
+    """Return an amount as a whole number; an unreadable one unchanged."""
     if value is None or isinstance(value, bool | list | dict):
         return value
     text = str(value).strip()

@@ -46,7 +46,7 @@ from mediakit.history import Entry, History
 
 
 class Components:
-    """What an `AsyncClient` works with once it is open."""
+    """The components of an open `AsyncClient`."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Components:
         self.history = AsyncHistoryView(history, service, rebuilder)
 
     def refuse_closed(self) -> None:
-        """Raise before anything is recorded that could not be sent."""
+        """Raise if the client is closed, before anything is recorded."""
         if self.transport.closed:
             raise closed()
 
@@ -166,7 +166,7 @@ class Components:
     ) -> ValidatedRequest:
         """Check and price a request and upload its files; nothing else is sent.
 
-        A new request above `max_price` is refused before its files are uploaded.
+        A new request above `max_price` is rejected before its files are uploaded.
         """
         with nothing_sent_yet():
             request = await self.preparer.validated(
@@ -193,7 +193,7 @@ class Components:
         caller: Caller = ANYONE,
         price: Estimate | None = None,
     ) -> AsyncJob:
-        """Return the existing job of a request, or submit it up to a price."""
+        """Return a request's existing job, or submit it for at most a price."""
         self.refuse_closed()
         job = await self.submissions.submit(request, take, caller, price)
         job.raise_if_failed()
@@ -209,7 +209,7 @@ class Components:
         extra: Mapping[str, object] | None = None,
         **fields: object,
     ) -> Entry | None:
-        """Return the newest job of an equal request, by the history; None for none.
+        """Return the newest entry with a job for an equal request; None without one.
 
         Nothing is sent and nothing is uploaded.
         """
@@ -220,7 +220,7 @@ class Components:
 
     @networked
     async def aclose(self) -> None:
-        """Stop watching and close the connections; the history can still be read."""
+        """Stop polling and close the connections; the history can still be read."""
         self.jobs.stop()
         await self.account_history.flush()
         await self.transport.aclose()

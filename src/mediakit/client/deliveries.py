@@ -98,7 +98,7 @@ class AsyncDeliveries(AccountReader):
         return _frame(rows[:limit])
 
     async def pages(self, **params: str | int) -> AsyncIterator[Page]:
-        """Yield the log page by page as the service sends it; on the I/O thread."""
+        """Yield the log page by page, on the I/O thread."""
         query = {name: str(value) for name, value in params.items()}
         page_size = int(query.get("limit", LARGEST_PAGE))
         seen: set[str | None] = {None}
@@ -161,7 +161,7 @@ class AsyncDeliveries(AccountReader):
 
     @networked
     async def replay(self, delivery_id: str, /) -> Delivery:
-        """Send a delivered or failed delivery again, under the same id (spec 3.2).
+        """Resend a delivered or failed delivery under the same id (spec 3.2).
 
         Returns:
             The delivery as it is now.
@@ -196,7 +196,7 @@ class AsyncDeliveries(AccountReader):
     async def secret(self) -> Secret:
         """Read the secret that signs deliveries to a `webhook_url` (spec 6.6).
 
-        Only `reveal()` shows it. The first read creates it.
+        The first read creates it. Only `reveal()` shows it.
 
         Raises:
             ServiceError: The service does not answer.
@@ -205,7 +205,7 @@ class AsyncDeliveries(AccountReader):
 
     @networked
     async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
-        """Create a new secret; for a time the previous one signs too (spec 6.6).
+        """Create a new secret; the previous one also signs for a time (spec 6.6).
 
         Args:
             overlap_s: Seconds for which both sign, 0 to 86,400.
@@ -275,7 +275,7 @@ def _frame(rows: Page) -> pd.DataFrame:
 
 
 def _rows_in(body: Any) -> Page:
-    """Return the records of a list: the response itself, or the one list in it."""
+    """Return the records of a list response, or of the only list inside it."""
     rows = body
     if isinstance(body, dict):
         lists = [value for value in body.values() if isinstance(value, list)]
@@ -293,7 +293,7 @@ def _rows_in(body: Any) -> Page:
 
 
 def _path(delivery_id: object) -> str:
-    """Return where a delivery is read; an id is one segment of a path."""
+    """Return the path of a delivery; its id must be one path segment."""
     text = delivery_id if isinstance(delivery_id, str) else ""
     if not text or not all(c.isalnum() or c in "-_." for c in text) or ".." in text:
         raise InputError(

@@ -29,14 +29,14 @@ _USER = re.compile(r"//[^/]*@")
 
 
 class LocalTarget:
-    """A file on this machine, which need not exist. All methods block."""
+    """A file on this machine, which need not exist; all methods block."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self.name = place.name
 
     def sibling(self, name: str) -> LocalTarget:
-        """Return another file of the same folder, or of a folder in it."""
+        """Return a file in the same folder, or in a subfolder."""
         return LocalTarget(self.place.parent / name)
 
     def make_folder(self) -> None:
@@ -44,7 +44,7 @@ class LocalTarget:
         self.place.parent.mkdir(parents=True, exist_ok=True)
 
     def size_bytes(self) -> int | None:
-        """Return its length; None if it does not exist."""
+        """Return its size; None if it does not exist."""
         with suppress(FileNotFoundError):
             return self.place.stat().st_size
         return None
@@ -56,7 +56,7 @@ class LocalTarget:
         return None
 
     def new_part(self) -> Path:
-        """Create an empty file beside it, for its bytes until they are complete."""
+        """Create an empty file beside it, for the bytes of an incomplete download."""
         part = self.place.with_name(part_name(self.name))
         part.touch(exist_ok=False)
         now_s = part.stat().st_mtime
@@ -67,7 +67,7 @@ class LocalTarget:
         return part
 
     def publish(self, part: Path, *, overwrite: bool) -> None:
-        """Give a complete part this name; FileExistsError if it is taken."""
+        """Rename a complete part to this name; FileExistsError if that exists."""
         if overwrite:
             part.replace(self.place)
             return
@@ -86,7 +86,7 @@ class LocalTarget:
 
 
 class RemoteTarget:
-    """A file on an fsspec file system, which need not exist. All methods block."""
+    """A file on an fsspec file system, which need not exist; all methods block."""
 
     def __init__(self, files: Any, path: str, place: str) -> None:
         self.place = place
@@ -95,16 +95,16 @@ class RemoteTarget:
         self._folder, _, self.name = path.rpartition("/")
 
     def sibling(self, name: str) -> RemoteTarget:
-        """Return another file of the same folder, or of a folder in it."""
+        """Return a file in the same folder, or in a subfolder."""
         folder = self.place.rpartition("/")[0]
         return RemoteTarget(self._files, f"{self._folder}/{name}", f"{folder}/{name}")
 
     def make_folder(self) -> None:
-        """Create its folder, where folders have to be created."""
+        """Create its folder, if the file system has folders."""
         self._files.makedirs(self._folder, exist_ok=True)
 
     def size_bytes(self) -> int | None:
-        """Return its length; None if it does not exist."""
+        """Return its size; None if it does not exist."""
         with suppress(FileNotFoundError):
             return int(self._files.info(self._path)["size"])
         return None
@@ -116,13 +116,13 @@ class RemoteTarget:
         return None
 
     def new_part(self) -> Path:
-        """Create an empty local file for its bytes until they are complete."""
+        """Create an empty local file for the bytes of an incomplete download."""
         descriptor, part = mkstemp(prefix="mediakit-")
         os.close(descriptor)
         return Path(part)
 
     def publish(self, part: Path, *, overwrite: bool) -> None:
-        """Copy a complete part under another name, then rename the copy."""
+        """Upload a complete part under a temporary name, then rename it."""
         path = f"{self._folder}/{part_name(self.name)}"
         try:
             self._files.put_file(str(part), path)
@@ -135,7 +135,7 @@ class RemoteTarget:
             raise
 
     def write_private(self, content: bytes) -> None:
-        """Write a small file."""
+        """Write a small file; its permissions are those of the file system."""
         self._files.pipe_file(self._path, content)
 
 
@@ -159,7 +159,7 @@ def write_private(target: Path, content: bytes) -> None:
 
 
 def write_whole(target: DownloadTarget, content: bytes | Path) -> None:
-    """Write a file atomically, from bytes or a local file; replaces an earlier one."""
+    """Write a file atomically, from bytes or a local file, replacing any other."""
     part = target.new_part()
     try:
         if isinstance(content, Path):
@@ -172,7 +172,7 @@ def write_whole(target: DownloadTarget, content: bytes | Path) -> None:
 
 
 def target_of(path: str | Path | None, file_name: str) -> DownloadTarget:
-    """Return the destination of a download, whose own name is used in a folder."""
+    """Return the destination of a download; in a folder, it has its own name."""
     is_path = path is None or isinstance(path, str | Path)
     if not is_path or not _is_name(str(path)):
         accepted = "a file, a folder or a URL, as text or as a Path"
@@ -214,7 +214,7 @@ def _remote_target(url: str, file_name: str) -> RemoteTarget:
 
 
 def _is_name(path: str) -> bool:
-    """Return whether a path has no NUL and no character that cannot be encoded."""
+    """Return whether a path has neither NUL nor unencodable characters."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -240,7 +240,7 @@ class NameTakenError(InputError):
 
 
 def unwritable(place: Path | str, error: OSError) -> InputError:
-    """Return the error for a result that cannot be written to its destination."""
+    """Return the error for a destination that cannot be written."""
     # Storages on other machines say only in words what is wrong.
     words = with_shown_urls(quoted(str(error)))
     reason = error.strerror or words or type(error).__name__

@@ -1,4 +1,4 @@
-"""Downloads the outputs of jobs: saved with a sidecar, or passed on in pieces."""
+"""Downloads results: saves them with a sidecar, or streams them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Piece:
-    """Some bytes of a file and their place in it; a piece at 0 starts the file over.
+    """Some bytes of a file and their offset; offset 0 restarts the file.
 
     `total_bytes` is the length of the file; None if unknown.
     """
@@ -75,9 +75,9 @@ async def pieces_of(
 ) -> AsyncGenerator[Piece, None]:
     """Yield a file in pieces of about a megabyte.
 
-    After a broken connection, a server with a strong ETag is asked for the rest; from
-    any other server, the file starts over. If the server then refuses the URL, whose
-    signature may have expired, a fresh one is read.
+    After a broken connection, the download resumes if the server sends a strong ETag,
+    and otherwise restarts. If the server then rejects the URL, whose signature may have
+    expired, a fresh URL is read.
     """
     url_is_fresh = True
     etag: str | None = None
@@ -126,7 +126,7 @@ async def pieces_of(
 async def _content(
     response: StreamedResponse, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the file itself."""
+    """Yield the bytes of the file, decompressed."""
     async with aclosing(_blocks(response, clock)) as blocks:
         packed = _is_packed(response)
         async with aclosing(unpacked(blocks) if packed else blocks) as content:
@@ -135,7 +135,7 @@ async def _content(
 
 
 def _is_packed(response: StreamedResponse) -> bool:
-    """Return whether the body arrives compressed; a mock transport may have read it."""
+    """Return whether the body is compressed; a mock transport may have read it."""
     labels = compressions_in(response.header("Content-Encoding"))
     return bool(labels) and not response.is_read
 
@@ -143,7 +143,7 @@ def _is_packed(response: StreamedResponse) -> bool:
 async def _blocks(
     response: StreamedResponse, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
-    """Join the pieces of a response, also those before a broken connection."""
+    """Join the chunks of a response, including those before a broken connection."""
     waiting, since_s = bytearray(), clock.monotonic_s()
     broken: NoAnswerError | None = None
     try:
@@ -162,7 +162,7 @@ async def _blocks(
 
 
 def _version(response: StreamedResponse) -> tuple[str | None, int | None]:
-    """Return the strong ETag and the length of a file; None if there is none.
+    """Return the strong ETag and the length of a file; None without one.
 
     A compressed response has neither: its ranges and length are not the file's.
     """
@@ -212,7 +212,7 @@ def _refuse_other(response: StreamedResponse) -> None:
 
 
 class _PartialFile:
-    """The received bytes of a file, in a file beside its place until it is whole."""
+    """The bytes received so far, in a temporary file beside the destination."""
 
     def __init__(self, target: DownloadTarget) -> None:
         self._path = target.new_part()
@@ -220,7 +220,7 @@ class _PartialFile:
         self._hash = sha256()
 
     def write(self, piece: Piece) -> None:
-        """Write the next bytes; those at 0 replace all others."""
+        """Write the next bytes; offset 0 discards all others."""
         if not piece.at_bytes:
             self._file.seek(0)
             self._file.truncate()
@@ -237,13 +237,13 @@ class _PartialFile:
 
     @property
     def facts(self) -> dict[str, object]:
-        """Return its size and its hash, as a sidecar has them."""
+        """Return its size and hash, as a sidecar records them."""
         return {"size_bytes": self._file.tell(), "sha256": self._hash.hexdigest()}
 
     def add(self, packet: bytes) -> dict[str, object]:
-        """Add a packet of metadata, where the format has a place for it.
+        """Insert a metadata packet, if the format supports it.
 
-        Returns the facts of the new file, and those of the file as it was delivered.
+        Returns the facts of the new file, and of the file as it was delivered.
         """
         path = self.close()
         size_bytes = path.stat().st_size
@@ -264,7 +264,7 @@ class _PartialFile:
         }
 
     def discard(self) -> None:
-        """Delete the part, unless it has been renamed into place."""
+        """Delete the temporary file, unless it was renamed."""
         self.close().unlink(missing_ok=True)
 
 
@@ -333,9 +333,9 @@ class Outputs:
         return target.place
 
     def _is_kept(self, target: DownloadTarget, state: JobState) -> bool:
-        """Return whether the complete result is there; update a charge that settled.
+        """Return whether the complete result exists; update a charge that settled.
 
-        Any other file is refused, also one in the place of the sidecar.
+        Any other file at its place, or at its sidecar's, is an error.
         """
         beside = _beside(target)
         content, size_bytes = beside.read(), target.size_bytes()
@@ -370,8 +370,8 @@ class Outputs:
     ) -> None:
         """Write the sidecar, then rename the file to its name.
 
-        In this order: a sidecar without its file is replaced by the same call, but a
-        file without a sidecar may be somebody else's and is refused.
+        The same call replaces a sidecar without its file, but rejects a file without a
+        sidecar, which may belong to somebody else.
         """
         sidecar = await self._sidecar(state, saved_at=self._clock.now(), **part.facts)
         embedded_recipe = recipe_of(sidecar, self._service.api_key) if recipe else None
@@ -407,7 +407,7 @@ class Outputs:
     async def recipe_edits(
         self, state: JobState, read_url: ReadUrl
     ) -> tuple[int, list[Edit]]:
-        """Return the length of a job's output, and how its recipe is added to it."""
+        """Return the length of a job's output, and the edits that add its recipe."""
         recipe = recipe_of(await self._sidecar(state), self._service.api_key)
         if recipe is None:
             return 0, []
@@ -420,7 +420,7 @@ class Outputs:
         return await self.read(read_url, look) or (0, [])
 
     async def pass_on(self, url: str, name: str, sink: Sink) -> None:
-        """Pass a file on in pieces as they arrive, each on a thread."""
+        """Stream a file to a sink, each piece on a thread."""
         async with self._slots:
             await self._pass_on(url, name, sink, None)
 
@@ -436,7 +436,7 @@ class Outputs:
                     tell(done_bytes, piece.total_bytes)
 
     async def fetch(self, read_url: ReadUrl, name: str, max_bytes: int) -> bytes:
-        """Return the bytes of a file; see `AsyncJob.fetch_output`."""
+        """Return the content of a file; see `AsyncJob.fetch_output`."""
         content = bytearray()
 
         def keep(piece: Piece) -> None:
@@ -461,14 +461,14 @@ class Outputs:
 
 
 def _beside(target: DownloadTarget) -> DownloadTarget:
-    """Return the sidecar's place."""
+    """Return the path of the sidecar."""
     return target.sibling(f"{target.name}{SUFFIX}")
 
 
 def _is_whole(target: DownloadTarget, sidecar: Sidecar, size_bytes: int) -> bool:
     """Return whether an existing file is the one that its sidecar describes.
 
-    A remote file is known by its length: to hash it, it would have to be fetched.
+    Of a remote file, only the length is compared: hashing would download it.
     """
     if size_bytes != sidecar.size_bytes:
         return False

@@ -59,7 +59,7 @@ class Functions:
 
 
 class BoundFunction:
-    """A function of a client; the request's fields are its arguments."""
+    """A function of a client, with the request's fields as its arguments."""
 
     def __init__(self, client: object, function: Function) -> None:
         self.function = function
@@ -80,7 +80,7 @@ class BoundFunction:
 
 
 def _fields_text(function: Function) -> str:
-    """Return the part of a docstring that says what each field means."""
+    """Return the section of a docstring that explains the fields."""
     return "".join(
         f"    {name}: {f'{spec.doc} '.lstrip()}Accepted: {spec.accepted}.\n"
         for name, spec in function.fields.items()
@@ -107,7 +107,7 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
 def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
     """Yield the function's fields, required ones first, then the call's own.
 
-    A field whose name Python does not accept, such as `class`, is passed in `**fields`.
+    A field whose name is a keyword, such as `class`, is passed in `**fields`.
     """
     specs = function.fields.values()
     named = [s for s in specs if s.name.isidentifier() and not iskeyword(s.name)]

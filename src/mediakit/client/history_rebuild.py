@@ -1,4 +1,4 @@
-"""Rebuilds a lost history from the service and from sidecars."""
+"""Rebuilds a lost history from the service and sidecars."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Found:
-    """A job that was found, and what is known of it, as its sidecar has it."""
+    """A recovered job, and what its sidecar says of it."""
 
     sidecar: Sidecar
     source: str
@@ -75,7 +75,7 @@ class _Found:
 
 
 class Rebuilder:
-    """Finds jobs outside the history, reads them from the service, and adds them."""
+    """Finds jobs that the history lacks, reads them from the service, adds them."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Rebuilder:
     async def _checked_against(self, record: JobRecord, sidecar: Sidecar) -> Sidecar:
         """Return the verified part of a sidecar, which anybody may have written.
 
-        The request must be one to the job's function, and a file is known as an input
+        The request must belong to the job's function, and a file counts as an input
         only if its bytes are at its URL.
         """
         if record.model_id and sidecar.function != record.model_id:
@@ -208,7 +208,7 @@ class Rebuilder:
         return digest.hexdigest() == sent.sha256
 
     async def _job_names(self, sidecar: Sidecar) -> dict[str, str]:
-        """Return the names of the jobs whose outputs a request uses, by their URLs."""
+        """Return the names of the jobs whose outputs a request uses, by URL."""
         entries = await self._account_history.ask(
             History.outputs_at,
             [*urls_in(sidecar.body)],
@@ -224,7 +224,7 @@ class Rebuilder:
             return None
 
     async def _delivered(self) -> AsyncIterator[_Found]:
-        """Yield each job in the log of deliveries; its records have no fixed shape."""
+        """Yield each job in the delivery log, whose records have no fixed shape."""
         async for page in self._deliveries.pages(limit=LARGEST_PAGE):
             for row in page:
                 for value in (row.get("source_id"), *row.values()):
@@ -235,7 +235,7 @@ class Rebuilder:
                         break
 
     async def _of_event(self, delivery_id: str) -> dict[str, object]:
-        """Read the function and the end of a job from its delivered event."""
+        """Read a job's function and outcome from its delivered event."""
         try:
             delivery = await self._deliveries.get(delivery_id)
             event = Event.model_validate({"id": delivery_id, **(delivery.event or {})})
@@ -247,7 +247,7 @@ class Rebuilder:
 
 
 def _at(job: _Found) -> datetime | None:
-    """Return when a job was submitted, or when it ended; None if unknown."""
+    """Return when a job was submitted, or else when it ended; None if unknown."""
     return job.sidecar.submitted_at or job.sidecar.finished_at
 
 
@@ -268,7 +268,7 @@ def _frame(rows: list[Row]) -> pd.DataFrame:
 
 
 def _tells_more(job: _Found, entry: Entry) -> bool:
-    """Return whether a found job adds to what the history has."""
+    """Return whether a recovered job adds to its history entry."""
     if entry.charge_micro_usd is None and entry.gone_at is None:
         return True
     return entry.key.startswith(REBUILT) and job.sidecar.content is not None
@@ -303,7 +303,7 @@ def _all(field: str, values: Iterable[T], accepted: str) -> list[T]:
 
 
 def _files(folders: Iterable[Path]) -> Iterator[tuple[str, Sidecar | None]]:
-    """Yield the sidecars in folders, None for a damaged one; skip other JSON files."""
+    """Yield the sidecars in folders, None for a damaged one; skip other JSON."""
     for folder in folders:
         for path in sorted(folder.rglob(f"*{SUFFIX}")):
             try:

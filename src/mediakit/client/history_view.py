@@ -29,7 +29,7 @@ When = str | date | datetime
 
 
 class AsyncHistoryView:
-    """The submissions to one service, under any API key; awaited."""
+    """The submissions to one service, under any API key; awaitable."""
 
     def __init__(self, store: History, service: Service, rebuilder: Rebuilder) -> None:
         self.store = store
@@ -41,7 +41,7 @@ class AsyncHistoryView:
 
     @property
     def service(self) -> str:
-        """Return the name under which the store holds this service's entries."""
+        """Return the service's name in the history."""
         return self._service.identity
 
     async def frame(
@@ -92,13 +92,13 @@ class AsyncHistoryView:
         kind: str | None = None,
         status: str | None = None,
     ) -> pd.DataFrame:
-        """Return the submissions in which every word of a text occurs, as `frame` does.
+        """Return the submissions that contain every word of a text, as `frame` does.
 
-        The words may be of the title, the function, the project, the job id or the
-        error, in any case; accents count, and there are no wildcards. The title is the
-        prompt; without one, it has the titles of the jobs that the inputs come from.
-        `limit` is the most rows, newest first; the other arguments are those of
-        `frame`.
+        The title, function, project, job id and error are searched; upper and lower
+        case are equal, accents count, and there are no wildcards. The title is the
+        prompt; without one, it consists of the titles of the jobs that made the inputs.
+        `limit` is the maximum number of rows, newest first; the other arguments are
+        those of `frame`.
         """
         return await self._read(
             self.store.search,
@@ -183,10 +183,10 @@ class AsyncHistoryView:
     ) -> pd.DataFrame:
         """Recover jobs that the history lost, as far as the service knows them.
 
-        Each job is read from the service, with its outcome and its charge. The sidecar
-        of a result also has the request, unless that has a `webhook_url` or a URL with
-        a password, a query or a fragment: the same call then finds its job again and
-        pays nothing.
+        Each job is read from the service, with its outcome and charge. The sidecar of a
+        result also has the request, unless that has a `webhook_url` or a URL with a
+        password, a query or a fragment; the same call then finds its job again and pays
+        nothing.
 
         Args:
             job_ids: Jobs to read.
@@ -210,9 +210,8 @@ class AsyncHistoryView:
     async def backup(self, path: str | Path) -> Path:
         """Copy the history to a new file, while it is in use.
 
-        A plain copy of the file is not enough: the newest entries are in the file
-        beside it that ends in `-wal`, and an old copy that is put back beside a newer
-        `-wal` is damaged by it.
+        Copying the file itself is not enough: the newest entries are in the `-wal` file
+        beside it, and restoring an old copy beside a newer `-wal` damages it.
 
         Returns:
             The path of the new file. `connect(history=...)` opens it.
@@ -240,7 +239,7 @@ class HistoryView(Blocking):
 
 
 def instant_of(field: str, when: When | None) -> datetime | None:
-    """Parse an instant with its offset, or the midnight at which a UTC day begins."""
+    """Parse an instant with an offset, or a UTC day, which means its midnight."""
     if when is None:
         return None
     value: object = when

@@ -1,4 +1,4 @@
-"""Sends requests on the I/O thread: calls, uploads and downloads."""
+"""HTTP requests on the I/O thread: calls, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ NOT_NOW = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 def is_not_now(answer: HttpResponse) -> bool:
-    """Return whether a harmless request may succeed if it is sent again shortly."""
+    """Return whether a harmless request may succeed if it is soon repeated."""
     return answer.status in NOT_NOW
 
 
@@ -79,7 +79,7 @@ log = logging.getLogger("mediakit.client")
 
 
 class UnclosedTransport(httpx.AsyncBaseTransport):
-    """Wraps a transport so that closing a client does not close it."""
+    """A transport that stays open when its client closes."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
@@ -93,11 +93,11 @@ class UnclosedTransport(httpx.AsyncBaseTransport):
 
 
 class HttpClient:
-    """Sends requests, those to this machine without the environment's proxies.
+    """Sends requests; to this machine, without the environment's proxies.
 
-    Calls and uploads use aiohttp; downloads, and all that goes through a proxy, use
-    httpx. With a `transport`, everything uses that. A proxy that opens a tunnel never
-    gets the headers, such as the key.
+    Calls and uploads use aiohttp; downloads and proxied requests use httpx. With a
+    `transport`, all requests use that. A proxy that opens a tunnel never sees the
+    headers, which contain the key.
     """
 
     def __init__(
@@ -146,8 +146,8 @@ class HttpClient:
     ) -> HttpResponse:
         """PUT a body that is read while it is sent; does not follow redirects.
 
-        The answer may take `answer_within_s` after the last byte, if that is longer
-        than other answers may take.
+        The response may take `answer_within_s` after the last byte, if that is longer
+        than the usual timeout.
         """
         within_s = max(answer_within_s, self._timeout_s)
         loop, body_error = asyncio.get_running_loop(), None
@@ -289,7 +289,7 @@ class StreamedResponse:
 
 
 async def _body(pieces: AsyncIterator[bytes]) -> bytes:
-    """Read a body up to a limit: a small one may unpack to gigabytes."""
+    """Read a body up to a limit, because a small one may unpack to gigabytes."""
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -299,7 +299,7 @@ async def _body(pieces: AsyncIterator[bytes]) -> bytes:
 
 
 def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
-    """Return the request to follow a redirect."""
+    """Return the request that follows a redirect."""
     was, becomes = before.url.scheme, request.url.scheme
     if becomes not in ("http", "https"):
         reason = "a redirect led away from http(s)"
@@ -314,7 +314,7 @@ def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Re
 
 
 class _Connections:
-    """The open connections of one `HttpClient`, made when they are first needed."""
+    """The open connections of one `HttpClient`, created on first use."""
 
     def __init__(
         self,
@@ -333,7 +333,7 @@ class _Connections:
         self._pid = os.getpid()
 
     def session_for(self, url: URL) -> aiohttp.ClientSession | None:
-        """Return the session of aiohttp; None where httpx has to send the request."""
+        """Return the aiohttp session for a URL; None if httpx must be used."""
         if self._transport is not None or self._proxy_for(url) is not None:
             return None
         if self._session is None:
@@ -350,7 +350,7 @@ class _Connections:
         return self._session
 
     def httpx_for(self, url: URL) -> httpx.AsyncClient:
-        """Return the client of httpx for a URL."""
+        """Return the httpx client for a URL."""
         proxy = self._proxy_for(url)
         is_secure = needs_certificates(str(url), proxy)
         if (proxy, is_secure) not in self._clients:
@@ -389,7 +389,7 @@ class _Connections:
         )
 
     async def aclose(self) -> None:
-        """Close all; a second close does nothing."""
+        """Close all connections; a second call does nothing."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -398,7 +398,7 @@ class _Connections:
             await http.aclose()
 
     def close_later(self) -> None:
-        """Close what was never closed; called by the garbage collector."""
+        """Close what was left open; called by the garbage collector."""
         loop = self._loop if self._pid == os.getpid() else None
         is_open = self._session is not None or self._clients
         if is_open and loop is not None and not loop.is_closed():
@@ -413,7 +413,7 @@ def _aiohttp_timeout(timeout_s: float, read_timeout_s: float) -> aiohttp.ClientT
 
 
 def _connection_tracing() -> aiohttp.TraceConfig:
-    """Return what calls `connected` of a request once it has a connection."""
+    """Return a trace that calls a request's `connected` once it is connected."""
 
     async def call(_: object, context: SimpleNamespace, __: object) -> None:
         if context.trace_request_ctx is not None:
@@ -426,14 +426,14 @@ def _connection_tracing() -> aiohttp.TraceConfig:
 
 
 async def _raise_for_proxy_auth(response: httpx.Response) -> None:
-    """Raise if a proxy rejects the password, so that its 407 is not the service's."""
+    """Raise if a proxy rejects the password: its 407 is not the service's."""
     if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
         await response.aclose()
         raise ProxyAuthError("407", request=response.request)
 
 
 async def _raise_for_tunnel_auth(event: str, info: Mapping[str, Any]) -> None:
-    """Raise if a proxy opens no tunnel: a callback of httpcore's `trace` extension."""
+    """Raise if a proxy refuses a tunnel: a callback of httpcore's `trace`."""
     if event == "http11.receive_response_headers.complete":
         _, status, *_ = info["return_value"]
         if status == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
@@ -444,7 +444,7 @@ TRACE: Mapping[str, Any] = {"trace": _raise_for_tunnel_auth}
 
 
 def _address(url: str) -> URL:
-    """Return a URL as it is written: %2F of a signed one must not become a slash."""
+    """Return a URL exactly as written: %2F in a signed URL must stay encoded."""
     if not url.isascii():  # a request line holds nothing else
         parts = parts_of(url)
         path, query = map(_in_ascii, (parts.path, parts.query))
@@ -466,7 +466,7 @@ def _in_ascii(part: str) -> str:
 
 
 class ServiceClient:
-    """Requests to one service, with its key."""
+    """Sends requests to one service, with its key."""
 
     def __init__(
         self,
@@ -493,7 +493,7 @@ class ServiceClient:
         params: Mapping[str, str] | None = None,
         connected: Callable[[], None] = lambda: None,
     ) -> HttpResponse:
-        """Send one request, once; `connected` is called before its first byte."""
+        """Send a request once; `connected` is called before its first byte."""
         if self.closed:
             raise closed()
         all_headers = dict(headers or {})
@@ -515,10 +515,10 @@ class ServiceClient:
         retry_for_s: float = READ_RETRY_FOR_S,
         is_foreign: Callable[[HttpResponse], bool] | None = None,
     ) -> HttpResponse:
-        """GET a path; repeat it while no answer, or one that `is_foreign`, comes.
+        """GET a path; retry without a response, or while it `is_foreign`.
 
         Honors `Retry-After` for up to two minutes in all. If the service asks for
-        longer, or keeps rejecting the read, returns its last answer.
+        longer, or keeps rejecting the request, its last response is returned.
         """
 
         def is_temporary(answer: HttpResponse) -> bool:
@@ -535,9 +535,9 @@ class ServiceClient:
         for_s: float,
         again: Callable[[HttpResponse], bool] = lambda _: False,
     ) -> HttpResponse:
-        """Repeat a harmless exchange until it is answered, and `again` is false.
+        """Repeat a harmless request until `again` is false for its response.
 
-        In the end, returns an answer for which `again` is still true.
+        If that never happens, the last response is returned.
         """
         window = RetryWindow(self._clock, for_s)
         while True:
@@ -559,7 +559,7 @@ class ServiceClient:
             await self._clock.sleep(pause_s)
 
     def silence(self, error: NoAnswerError) -> ServiceError:
-        """Return the error that says that the service did not answer."""
+        """Return the error for a service that does not respond."""
         return ServiceError(
             f"The service at {self.service.base_url} does not answer "
             f"({error.reason}). Check the base URL and the network, then try again.",

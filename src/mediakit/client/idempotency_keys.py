@@ -1,4 +1,4 @@
-"""Makes submissions and their idempotency keys, also of takes and attempts."""
+"""Submissions and their idempotency keys, including those of takes and attempts."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def submission_of(
 def _price(estimate: Estimate) -> dict[str, Any]:
     """Return the fields of a submission that depend on its estimate.
 
-    The hold is the upper end of the estimate, with the margin of a metered price; if
-    that is unknown, the lower end.
+    The hold is the upper end of the estimate, with the margin of a metered price;
+    without an upper end, it is the lower end.
     """
     low, high, hold = estimate.low, estimate.high, estimate.hold_micro_usd
     return {
@@ -81,12 +81,12 @@ def priced_at(submission: Submission, estimate: Estimate) -> Submission:
 
 
 def name_of_job(job_id: str) -> str:
-    """Return the name of the output of a job, whatever its URL."""
+    """Return the name of a job's output, whatever its URL."""
     return f"https://job.invalid/{job_id}"
 
 
 def name_of_file(sha256_hex: str) -> str:
-    """Return the name of the bytes of a file, wherever they were uploaded."""
+    """Return the name of a file's content, wherever it was uploaded."""
     return f"https://sha256.invalid/{sha256_hex}"
 
 
@@ -102,17 +102,17 @@ def named(value: object, names: Mapping[str, str]) -> object:
 
 
 def draw_key_of(service: str, path: str, content: bytes) -> str:
-    """Return the key of a request to a service.
+    """Return the key that identifies a request to a service.
 
-    The API key is not part of it: an organization may have several and rotates them,
-    and the service keeps idempotency keys by organization.
+    The API key is not part of it: an organization may have several and rotate them, and
+    the service stores idempotency keys per organization.
     """
     parts = (KEY_VERSION, service, path, content.decode())
     return sha256(f"[{','.join(map(text_json, parts))}]".encode()).hexdigest()
 
 
 def key_of(draw_key: str, take: int, attempt: int) -> str:
-    """Return the idempotency key of one attempt at one draw (spec 4.3)."""
+    """Return the idempotency key of one attempt at one take (spec 4.3)."""
     return sha256(f"[{text_json(draw_key)},{take},{attempt}]".encode()).hexdigest()
 
 
@@ -122,7 +122,7 @@ def draw_of(submission: Submission) -> dict[str, str]:
 
 
 def next_attempt(submission: Submission, service: Service) -> Submission:
-    """Return the same take under a fresh key, after its job failed; see `take_of`."""
+    """Return the same take with a fresh key, after its job failed; see `take_of`."""
     attempt = submission.attempt + 1
     return take_of(submission, service, take=submission.take, attempt=attempt)
 
@@ -130,7 +130,7 @@ def next_attempt(submission: Submission, service: Service) -> Submission:
 def take_of(
     submission: Submission, service: Service, *, take: int, attempt: int = 1
 ) -> Submission:
-    """Return another draw of a submission's request, under a key of its own."""
+    """Return another take of a submission's request, with its own key."""
     draw = draw_of(submission)
     is_made_up = submission.draw_key.startswith((REBUILT, PAST))
     if is_made_up or submission.service != service.identity:
@@ -147,7 +147,7 @@ def take_of(
 
 
 def is_known(submission: Submission) -> bool:
-    """Return whether the sent bytes are known; for a found job they may not be."""
+    """Return whether the sent bytes are known; for a recovered job they may not be."""
     is_rebuilt = submission.draw_key.startswith(REBUILT)
     return not (is_rebuilt and submission.body == NOTHING_KNOWN)
 
@@ -155,9 +155,9 @@ def is_known(submission: Submission) -> bool:
 def was_rejected(entry: Entry) -> bool:
     """Return whether the entry's job was rejected on submission and never ran.
 
-    A rejected job has failed when it is first seen. One that was accepted before may
-    fail with the same codes; it ran. One that was charged, though it should not have
-    been, is not paid again without asking.
+    A rejected job has failed when it is first read. An accepted job may fail later with
+    the same codes, but it ran. A job that was charged although it should not have been
+    is not paid again without asking.
     """
     has_failed = entry.status == JobStatus.FAILED and entry.error_code in REJECTIONS
     is_free = not entry.charge_micro_usd

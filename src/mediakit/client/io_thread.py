@@ -1,6 +1,6 @@
-"""The I/O thread: one thread per process, whose event loop does all network work.
+"""The I/O thread: one per process, whose event loop does all networking.
 
-Its tasks continue while a notebook's kernel is idle, computes, sleeps or waits.
+Its tasks continue while a notebook's kernel is idle, busy or waiting.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class ClosedError(MediakitError):
 
 
 def closed() -> ClosedError:
-    """Return the error of a client that was closed."""
+    """Return the error for a client that was closed."""
     return ClosedError(CLOSED)
 
 
 class IOThread:
-    """An event loop that runs on a thread of its own."""
+    """An event loop on a thread of its own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class IOThread:
         atexit.register(self._stop)
 
     def _stop(self) -> None:
-        """Cancel the running tasks, so that the process can end."""
+        """Cancel all tasks so that the process can exit."""
         with self._lock:
             self._ended = True
         if self._thread.is_alive():
@@ -83,7 +83,7 @@ class IOThread:
         return threading.current_thread() is self._thread
 
     def refuse_itself(self) -> None:
-        """Raise if the caller is on this thread, and so would wait for itself."""
+        """Raise if the caller is on this thread, where waiting would deadlock."""
         if self.is_here:
             raise RuntimeError(
                 "a blocking call was made on the I/O thread, where it would wait for "
@@ -93,7 +93,7 @@ class IOThread:
     def call(
         self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a coroutine function there and wait; an interrupt cancels it."""
+        """Run a coroutine function on the thread and wait; an interrupt cancels it."""
         self.refuse_itself()
         _refuse_trio()
         future = self.post(function, *args, **kwargs)
@@ -143,7 +143,7 @@ class IOThread:
     async def run(
         self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Await a coroutine function there; a cancellation waits for its end."""
+        """Await a coroutine function on the thread; cancelling waits for its end."""
         if self.is_here:
             return await function(*args, **kwargs)
         try:
@@ -175,7 +175,7 @@ class IOThread:
 
 
 def _pass_on(outcome: Future[T], task: asyncio.Task[T]) -> None:
-    """Pass the outcome of a task to another thread."""
+    """Copy the outcome of a task to another thread."""
     if task.cancelled():
         outcome.cancel()
     elif (error := task.exception()) is not None:
@@ -208,14 +208,14 @@ async def _serve(
 
 
 class AsyncClosable(Protocol):
-    """An object with connections of the I/O thread's loop."""
+    """An object with connections on the I/O thread's loop."""
 
     async def aclose(self) -> None:
         """Close them."""
 
 
 def close_at_end(closable: AsyncClosable) -> None:
-    """Close an object when the I/O thread ends, unless it is garbage by then."""
+    """Close an object when the I/O thread ends, unless it was collected before."""
     _closed_at_end.add(closable)
 
 
@@ -234,7 +234,7 @@ def io_thread() -> IOThread:
 
 
 def _leave_to_parent() -> None:
-    """Leave the thread, and all that it holds, to the process that has forked."""
+    """Abandon the thread in a forked child; it belongs to the parent."""
     global _lock, _current, _closed_at_end
     # Never finalized here: that would take the parent's sockets from the selector that
     # both processes share.

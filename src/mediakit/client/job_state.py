@@ -1,4 +1,4 @@
-"""A job as one process knows it: its entry, and what is only in memory."""
+"""The state of a job: its history entry, and what is only in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mediakit.web_urls import is_http, is_on_this_machine, parts_of
 
 @dataclass(frozen=True)
 class JobState:
-    """A job at one moment: its entry, and what is only in memory.
+    """The state of a job at one moment.
 
     Args:
         entry: The entry. A job that was submitted elsewhere has one in memory, with
@@ -52,7 +52,7 @@ class JobState:
     names: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def seen(self, record: JobRecord, now: datetime) -> JobState:
-        """Return the state after a record was read; it never goes backwards."""
+        """Return the state after reading a record; it never goes backwards."""
         changes = changes_from_job(self.entry, record, now=now)
         entry = replace(self.entry, **changes) if changes else self.entry
         further = further_status(self.record.status, record.status)
@@ -76,20 +76,20 @@ class JobState:
 
     @cached_property
     def body(self) -> Mapping[str, object]:
-        """Return the body that was sent; empty if it was submitted elsewhere."""
+        """Return the body that was sent; empty for a job submitted elsewhere."""
         body = json.loads(self.entry.body)
         return body if isinstance(body, dict) else {}
 
     @property
     def estimate(self) -> Estimate | None:
-        """Return its estimate; None if it was submitted elsewhere."""
+        """Return its estimate; None for a job submitted elsewhere."""
         return estimate_of(self.entry) if self.entry.number else None
 
     @property
     def output_url(self) -> str | None:
         """Return the URL of the output; None unless it is an http(s) URL.
 
-        Any other text of a service could name a file of the user's own machine.
+        Any other URL could name a file on the user's machine.
         """
         file = self.record.output.file if self.record.output else None
         return file.url if file and is_http(file.url) else None
@@ -111,21 +111,21 @@ class JobState:
 
     @property
     def function_title(self) -> str:
-        """Return the function's name for people: "Text to video"."""
+        """Return the function's display name, such as "Text to video"."""
         return title_at(self.kind, self.function)
 
     @property
     def subject(self) -> str:
-        """Return the prompt in one line; without one, what it was made from."""
+        """Return the prompt in one line; without one, the titles of its inputs."""
         return subject_of(self.entry, self.names)
 
     @property
     def title(self) -> str:
-        """Return the subject, with the take if it is not the first."""
+        """Return the subject, followed by the take if it is not the first."""
         return title_of(self.entry, self.names)
 
     def file_name(self, url: str) -> str:
-        """Return the name under which its output, which is at a URL, is saved."""
+        """Return the file name for saving its output, which is at a URL."""
         file = self.record.output.file if self.record.output else None
         content_type = file.content_type if file else None
         suffix = result_suffix(url, self.media_type, content_type)
@@ -138,7 +138,7 @@ class JobState:
 
     @property
     def finished_at(self) -> datetime | None:
-        """Return when it was first seen ended; None if unknown."""
+        """Return when its end was first read; None if unknown."""
         return self.entry.finished_at
 
     @property
@@ -148,12 +148,12 @@ class JobState:
 
     @property
     def is_over(self) -> bool:
-        """Return whether the state is final: the job has ended, and is charged."""
+        """Return whether the state is final: the job has ended and settled."""
         return self.record.status.terminal and self.charge_micro_usd is not None
 
     @property
     def text(self) -> str:
-        """Return a summary of the job in one line."""
+        """Return a one-line summary of the job."""
         erased = ("erased",) if self.record.deleted_at is not None else ()
         parts = [self.kind, self.record.status.value, *erased, self.record.id]
         if self.charge_micro_usd is not None:
@@ -174,7 +174,7 @@ def state_of(
     usual_runtime_s: float | None = None,
     names: Mapping[str, str] = NO_NAMES,
 ) -> JobState:
-    """Return the state of a job by its record; without one, as its entry has it."""
+    """Return the state of a job from its record, or from its entry alone."""
     function = function_at(catalog, entry.function)
     record = record or _record_of(entry, service)
     output_type = record.output.media_type if record.output else None
@@ -205,7 +205,7 @@ def _record_of(entry: Entry, service: Service) -> JobRecord:
 
 
 def _at(service: Service, url: str) -> str:
-    """Return the current URL of a file: a sandbox that restarts has another port."""
+    """Return the current URL of a file: a restarted sandbox has another port."""
     moves = service.on_this_machine and not is_http(service.identity)
     if not moves or not is_on_this_machine(url):
         return url
@@ -214,7 +214,7 @@ def _at(service: Service, url: str) -> str:
 
 
 def function_at(catalog: Catalog, path: str) -> Function | None:
-    """Return the function of a path; None if it is unknown."""
+    """Return the function at a path; None if unknown."""
     try:
         return catalog.function(path)
     except InputError:

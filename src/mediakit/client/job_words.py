@@ -1,4 +1,4 @@
-"""The words for a job: its state, its charge, and what of it cannot be read."""
+"""Texts about a job: its state, its charge, and what cannot be read."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CHARGE_UNKNOWN = "charge unknown"
 
 
 def state_of_entry(entry: Entry) -> State:
-    """Return how a submission stands, as far as the history knows."""
+    """Return the state of a submission, as far as the history knows it."""
     if entry.deleted_at is not None:
         return "erased"
     if entry.gone_at is not None:
@@ -67,7 +67,7 @@ def state_of_entry(entry: Entry) -> State:
 
 
 def charge_word(entry: Entry) -> str:
-    """Return what a submission cost; an amount only once it is settled (spec 2.2)."""
+    """Return the cost of a submission; an amount only once settled (spec 2.2)."""
     if entry.charge_micro_usd is not None:
         return format_usd(entry.charge_micro_usd)
     if entry.state is EntryState.REFUSED or entry.status is JobStatus.FAILED:
@@ -109,7 +109,7 @@ def unreadable_text(record: JobRecord) -> str | None:
 
 
 def unreadable_charge_text(billing: JobBilling) -> str:
-    """Say what the service says of a charge, and what could be read."""
+    """Describe an unreadable charge, and what could be read of it."""
     said = billing.raw
     if billing.state is BillingState.SETTLED:
         most = f"{LARGEST_CHARGE_MICRO_USD:,}"
@@ -125,7 +125,7 @@ def unreadable_charge_text(billing: JobBilling) -> str:
 
 
 def unclear_text(record: JobRecord, again_s: float) -> str:
-    """Say that a job's status or charge stays unreadable, and what that means."""
+    """Explain that a job's status or charge stays unreadable."""
     every = f"every {again_s / 60:.0f} minutes"
     if record.unknown_status is None and record.billing is not None:
         return (

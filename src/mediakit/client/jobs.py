@@ -1,4 +1,4 @@
-"""The jobs of one client: read, watched and erased."""
+"""The jobs of one client: reading, polling and erasing them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _is_foreign(answer: HttpResponse) -> bool:
 
 
 class JobReads:
-    """The requests about one job; each returns what the service says, or raises."""
+    """The requests about one job; each returns the service's record, or raises."""
 
     def __init__(self, transport: ServiceClient, clock: Clock) -> None:
         self._transport = transport
@@ -76,7 +76,7 @@ class JobReads:
     async def read(
         self, job_id: str, *, is_accepted: bool = False, for_s: float = READ_FOR_S
     ) -> JobRecord:
-        """Read a job, again for some seconds while there is no answer."""
+        """Read a job, retrying for some seconds without a response."""
         answer = await self._transport.read(
             _path(job_id),
             retry_for_s=for_s,
@@ -87,7 +87,7 @@ class JobReads:
         return await self._job_in(answer, job_id)
 
     async def read_once(self, job_id: str) -> JobRecord:
-        """Read a job, once."""
+        """Read a job without a retry."""
         try:
             answer = await self._transport.exchange("GET", _path(job_id))
         except NoAnswerError as error:
@@ -102,7 +102,7 @@ class JobReads:
         raise self._transport.silence(NoAnswerError(reason, sent=True))
 
     async def output_url(self, job_id: str) -> str | None:
-        """Read where a job's output is; None if the service has none."""
+        """Read the URL of a job's output; None if the service has none."""
         path = f"{_path(job_id)}/content"
         answer = await self._transport.read(path, retry_for_s=READ_FOR_S)
         if answer.status in (404, 409):
@@ -117,7 +117,7 @@ class JobReads:
         return self._absolute(path, str(url)) if is_url else None
 
     def _absolute(self, path: str, url: str) -> str:
-        """Return a URL of the service, such as /files/a.mp4, with its host."""
+        """Add the host to a service's path, such as /files/a.mp4."""
         if not url.startswith("/"):
             return url
         try:
@@ -191,7 +191,7 @@ Handled = Literal["ended", "known", "unknown", "ignored"]
 
 
 class Jobs:
-    """One object for each job: recorded in the history as it is read, and watched."""
+    """One object per job: recorded in the history as it is read, and polled."""
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class Jobs:
         return job
 
     async def begun(self, entry: Entry, record: JobRecord) -> AsyncJob:
-        """Return a job from a new record, which its entry has; it is watched."""
+        """Return a newly submitted job, and start polling it."""
         job = self._one(entry, await self._usual_runtime_s(entry), record)
         self._see(job, record)
         self.watch(job)
@@ -250,17 +250,17 @@ class Jobs:
         return job
 
     def recalled(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history has it, not watched and without the network."""
+        """Return a job from the history, without polling or the network."""
         return self._one(entry)
 
     async def resume(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history has it; the poller reads it at once."""
+        """Return a job from the history, which is polled from now on."""
         job = self._one(entry, await self._usual_runtime_s(entry))
         self.poller.watch(job, at_once=True)
         return job
 
     async def _known(self, job_id: str) -> AsyncJob | None:
-        """Return a job of this service from memory or the history; None for another."""
+        """Return a job from memory or the history; None if it is neither."""
         job = self._jobs.get(job_id)
         if job is not None:
             return job
@@ -287,7 +287,7 @@ class Jobs:
         return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
 
     async def _usual_runtime_s(self, entry: Entry) -> float | None:
-        """Return the usual runtime of this function's jobs; read once a minute."""
+        """Return the usual runtime of a function's jobs; read once a minute."""
         known = self._usual.get(entry.function)
         now_s = self._clock.monotonic_s()
         if known is not None and now_s < known[1]:
@@ -302,7 +302,7 @@ class Jobs:
         return runtime_s
 
     def _elsewhere(self, record: JobRecord) -> Entry:
-        """Return an entry, only in memory, of a job that was submitted elsewhere."""
+        """Return an in-memory entry for a job that was submitted elsewhere."""
         path = record.model_id or ""
         function = function_at(self._catalog, path)
         sidecar = Sidecar(
@@ -324,7 +324,7 @@ class Jobs:
     # -- events -------------------------------------------------------------------
 
     async def handle(self, event: Event) -> Handled:
-        """End the job of a verified event; see `AsyncClient.handle_event`."""
+        """Apply a verified event; see `AsyncClient.handle_event`."""
         record = event.job
         if record is None or not record.status.terminal:
             return "ignored"
@@ -364,7 +364,7 @@ class Jobs:
             self.poller.on_end_reported(job)
 
     async def read_content(self, job: AsyncJob) -> None:
-        """Read the URL of an output that the job does not show."""
+        """Read the URL of an output that the job's record lacks."""
         url = await self.reads.output_url(job.id)
         if url is not None:
             await self._apply(job, job.state.record.with_file(url))
@@ -398,7 +398,7 @@ class Jobs:
     # -- watching -----------------------------------------------------------------
 
     def watch(self, job: AsyncJob) -> None:
-        """Watch a job until its charge is settled."""
+        """Poll a job until its charge is settled."""
         if job.state.is_over:
             return
         if self._pid != os.getpid():
@@ -418,7 +418,7 @@ class Jobs:
         await self._apply(job, record)
 
     async def _unknown(self, job_id: str) -> AnswerError:
-        """Return the error for a job that the service accepted and does not know."""
+        """Return the error for an accepted job that the service does not know."""
         now_s = self._clock.monotonic_s()
         since_s = self._unknown_since_s.setdefault(job_id, now_s)
         what = f"The service says that it does not know the job {job_id}"
@@ -446,13 +446,13 @@ class Jobs:
         )
 
     def stop(self) -> None:
-        """End all watching and waiting calls; the jobs continue at the service."""
+        """Stop polling and end pending waits; the jobs continue at the service."""
         self.poller.stop()
         for job in tuple(self._jobs.values()):
             job.release()
 
     async def forget(self, job: AsyncJob) -> None:
-        """Forget the texts about a job in the history; see `AsyncJob.forget`."""
+        """Delete the texts about a job from the history; see `AsyncJob.forget`."""
         if job.state.record.deleted_at is None:
             raise ConflictError(
                 f"The job {job.id} was not erased, so the service still has its "

@@ -1,4 +1,4 @@
-"""Listeners: functions that are called when something happens."""
+"""Listeners: functions that are called on an event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ log = logging.getLogger("mediakit.client")
 
 
 class Listeners(Generic[*Ts]):
-    """Functions that are called with each event; any thread may subscribe one."""
+    """Functions that are called with each event; any thread may subscribe."""
 
     def __init__(self) -> None:
         self._by_key: dict[object, Callable[[*Ts], object]] = {}
@@ -21,7 +21,7 @@ class Listeners(Generic[*Ts]):
         return bool(self._by_key)
 
     def subscribe(self, listener: Callable[[*Ts], object]) -> Callable[[], None]:
-        """Add a listener; return a function that removes it, once or more often."""
+        """Add a listener; return a function that removes it."""
         key = object()
         self._by_key[key] = listener
 
@@ -31,7 +31,7 @@ class Listeners(Generic[*Ts]):
         return unsubscribe
 
     def notify(self, *event: *Ts) -> None:
-        """Call every listener; if one raises, log that with its name."""
+        """Call every listener; log one that raises, with its name."""
         for listener in tuple(self._by_key.values()):
             try:
                 listener(*event)

@@ -1,4 +1,4 @@
-"""Media in requests: jobs, objects in memory, media at URLs, and their names."""
+"""Media in requests: jobs, in-memory objects, media at URLs, and their names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RETRY_AFTER_S = 60.0
 
 @dataclass(frozen=True)
 class JobOutput:
-    """The output of a completed job, which any media field accepts.
+    """The output of a completed job, accepted by any media field.
 
     `id` is the job's; `media_type` is "video", "image", "audio" or "unknown".
     """
@@ -58,10 +58,7 @@ class JobOutput:
 
 
 def job_of(value: object) -> AsyncJob | JobOutput | None:
-    """Return a job, awaited or blocking, or the output of one; None for another value.
-
-    A blocking job is returned as the awaited one.
-    """
+    """Return the asynchronous job, or job output, that a value is; else None."""
     core = value.core if isinstance(value, Blocking) else value
     return core if isinstance(core, AsyncJob | JobOutput) else None
 
@@ -69,7 +66,7 @@ def job_of(value: object) -> AsyncJob | JobOutput | None:
 def output_of(
     job: AsyncJob | JobOutput, medium: MediaName | None, field: str
 ) -> JobOutput:
-    """Return the output of a job, for a field that accepts its medium; None for any."""
+    """Return the output of a job; `medium` None accepts any."""
     output = job if isinstance(job, JobOutput) else _completed_output(job.state, field)
     if medium and output.media_type in A_MEDIUM and output.media_type != medium:
         text = ValueDescription(
@@ -116,21 +113,21 @@ def _is_length(value: Any) -> TypeGuard[int | float]:
 
 
 class Inputs:
-    """Turns media objects and jobs into paths and URLs, and collects the jobs."""
+    """Replaces in-memory media and jobs with paths and URLs; records the jobs."""
 
     def __init__(self) -> None:
         self.parents: list[Parent] = []
         self.infos: dict[str, MediaInfo] = {}
 
     def place(self, value: object, medium: MediaName, field: str) -> str | Path | None:
-        """Return the path or URL of a medium that is an object; None for a value."""
+        """Return the path or URL of an in-memory medium; None for another value."""
         job = job_of(value)
         return file_of(value, field) if job is None else self.take(job, medium, field)
 
     def take(
         self, job: AsyncJob | JobOutput, medium: MediaName | None, field: str
     ) -> str:
-        """Return the URL of a job's output; of any medium where None is expected."""
+        """Return the URL of a job's output, checked against the expected medium."""
         output = output_of(job, medium, field)
         self.parents.append(Parent(field, output.id, output.url))
         info = output.info(medium) if medium else None
@@ -144,7 +141,7 @@ MediaKey = tuple[MediaName, str]
 
 
 class RemoteMedia:
-    """Caches the properties of media behind URLs for the lifetime of its client."""
+    """Caches the properties of media behind URLs for the life of its client."""
 
     def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http
@@ -160,7 +157,7 @@ class RemoteMedia:
     async def probe_again(
         self, keys: Iterable[MediaKey]
     ) -> dict[MediaKey, MediaInfo | None]:
-        """Read media that may have changed; as they were where that fails."""
+        """Read media that may have changed; on failure, return the cached values."""
         reads = {key: self._reads.pop(key) for key in keys if self._is_read(key)}
         infos = await self.probe(keys)
         for key, read in reads.items():
@@ -179,7 +176,7 @@ class RemoteMedia:
         return await poster_at(url, max_px, self._http, at_s=at_s)
 
     def _read(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
-        """Return the read of a medium, pending or done; a failure is kept a minute."""
+        """Return the pending or finished read; a failure is cached for a minute."""
         now_s = self._clock.monotonic_s()
         if key in self._reads:
             read, since_s = self._reads[key]
@@ -199,7 +196,7 @@ HASH_LENGTH = 16
 
 
 class MediaNames:
-    """Names of media by URL, for one client; uploaded files are kept in its home."""
+    """Names of media by URL, for one client."""
 
     def __init__(self, account_history: AccountHistory, home: Path | None) -> None:
         self.known: dict[str, str] = {}
@@ -208,7 +205,7 @@ class MediaNames:
         self._files: dict[str, Path] = {}
 
     async def learn(self, *entries: Entry) -> bool:
-        """Find the names of the media in some requests; return if any are new."""
+        """Look up the names of the media in requests; return whether any are new."""
         bodies = (json.loads(entry.body) for entry in entries)
         urls = {url for body in bodies for url in urls_in(body)} - self.known.keys()
         if not urls:
@@ -241,9 +238,9 @@ class MediaNames:
         return {url: path.name for url, path in paths.items()}
 
     def with_files(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a request with the kept files that were uploaded for it.
+        """Return a request with the local files that were uploaded for it.
 
-        The same file is sent as the same URL again, so that the request stays the same.
+        An unchanged file is sent as the same URL, so the request stays the same.
         """
         files = {url: self._files.get(url) for url in urls_in(body)}
         paths = {
@@ -253,7 +250,7 @@ class MediaNames:
 
 
 def _kept_file(home: Path, sha256: str) -> Path | None:
-    """Return the kept file whose bytes have this hash, by its newest name."""
+    """Return the local copy with this hash, under its newest name."""
     folder = home / UPLOADS / sha256[:HASH_LENGTH]
     try:
         return max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)

@@ -1,8 +1,8 @@
-"""Where a list of a service goes on: its next cursor, under the names in use.
+"""Pagination: the cursor of the next page, under the names in use.
 
-The interface does not show how a list is paged (spec 4.20), so names are read loosely:
-one string under a name such as `next_cursor` is the cursor, and whatever else says that
-there is more is believed.
+The interface does not show how a list is paged (spec 4.20), so names are matched
+loosely: a string under a name such as `next_cursor` is the cursor, and any other sign
+of further rows counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PAGES = frozenset({"totalpages", "pagecount", "lastpage", "pages"})
 
 @dataclass(frozen=True)
 class Continuation:
-    """How a list goes on after some of its rows.
+    """Where a paged list continues.
 
     Args:
         cursor: What to ask with for the next page; None without one.
@@ -40,14 +40,14 @@ class Continuation:
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether anything says that there are more rows."""
+        """Return whether there may be more rows."""
         return bool(self.cursor or self.is_more)
 
 
 def continuation_of(
     body: object, rows_n: int, *, total_is_count: bool = False
 ) -> Continuation:
-    """Read how a list goes on from the response around its rows.
+    """Read the pagination fields around the rows of a response.
 
     Args:
         body: The response, or what stands around its rows.
@@ -82,7 +82,7 @@ def continuation_of(
 
 
 def _around(body: object, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of a response, but not those of its rows."""
+    """Yield the names and values of a response, except those of its rows."""
     if isinstance(body, Mapping) and depth:
         for name, value in body.items():
             yield str(name), value
@@ -98,7 +98,7 @@ def _is_number(value: object) -> bool:
 
 
 def _cursor_in(text: str) -> str | None:
-    """Return a cursor, or the one in the URL of the next page."""
+    """Return a cursor, or the cursor in the URL of the next page."""
     if "://" not in text and not text.startswith(("/", "?")):
         return text
     try:

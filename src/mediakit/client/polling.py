@@ -1,4 +1,4 @@
-"""Polls the jobs of one client until their charge is settled: when, and how often."""
+"""When and how often a client's jobs are polled until their charge is settled."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ JITTER = 0.1
 def running_interval_s(
     reads_n: int, *, elapsed_s: float = 0.0, usual_s: float | None = None
 ) -> float:
-    """Return the seconds until a job that has not ended is read again."""
+    """Return the seconds until the next read of a job that is still running."""
     if usual_s is None:
         return _nth(BRISK_INTERVALS_S, reads_n)
     left_s = NEAR_SHARE_OF_USUAL * usual_s - elapsed_s
@@ -65,7 +65,7 @@ def running_interval_s(
 def settling_interval_s(
     billing: BillingState | None, reads_n: int, *, settling_s: float = 0.0
 ) -> float:
-    """Return the seconds until an ended job's charge is read again (spec 2.2)."""
+    """Return the seconds until the next read of an ended job (spec 2.2)."""
     if settling_s > FAST_SETTLING_S:
         return SLOW_SETTLING_INTERVAL_S
     if billing is BillingState.UNAVAILABLE:
@@ -80,7 +80,7 @@ def poll_interval_s(
     elapsed_s: float = 0.0,
     settling_s: float = 0.0,
 ) -> float:
-    """Return the seconds until a job is read again."""
+    """Return the seconds until the next read of a job."""
     billing = state.record.billing
     # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
@@ -93,12 +93,12 @@ def poll_interval_s(
 
 
 def jittered_s(seconds: float, random: Random) -> float:
-    """Lengthen an interval slightly; a shorter one would break spec 2.2."""
+    """Lengthen an interval slightly; a shorter one would violate spec 2.2."""
     return seconds * random.uniform(1.0, 1.0 + JITTER)
 
 
 def is_temporary(error: BaseException) -> bool:
-    """Return whether an error may be temporary: this machine may have caused it."""
+    """Return whether an error may be temporary, or caused by this machine."""
     if not isinstance(error, AnswerError) or error.status is None:
         return True
     if error.status == 404:
@@ -108,14 +108,14 @@ def is_temporary(error: BaseException) -> bool:
 
 
 def is_service_wide(error: BaseException) -> bool:
-    """Return whether an error concerns the service, and not only one job."""
+    """Return whether an error concerns the whole service, not one job."""
     if not isinstance(error, AnswerError):
         return False
     return error.status is None or error.status == 429
 
 
 def retry_delay_s(error: BaseException, failures_n: int, random: Random) -> float:
-    """Return the seconds until a retry: what the service asks, or a backoff."""
+    """Return the seconds until a retry: as the service requests, or a backoff."""
     retry_after_s = error.retry_after_s if isinstance(error, RateLimitError) else None
     if retry_after_s is None:
         return jittered_s(_nth(BACKOFF_S, failures_n - 1), random)
@@ -148,11 +148,11 @@ class ReadLimiter:
 
     @property
     def queue_wait_s(self) -> float:
-        """Return how long it takes to serve everyone who waits now."""
+        """Return how long the current queue takes."""
         return self._waiting_n * self.interval_s
 
     async def acquire(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Wait for a turn; return False, without one, once it is not wanted."""
+        """Wait for a turn; return False once it is no longer needed."""
         self._waiting_n += 1
         try:
             async with self._queue:
@@ -173,7 +173,7 @@ def _read_limiter_of(_: IOThread) -> ReadLimiter:
 
 
 def process_read_limiter() -> ReadLimiter:
-    """Return the limiter of this process, which all its clients share."""
+    """Return the limiter that all clients of this process share."""
     return _read_limiter_of(io_thread())
 
 
@@ -189,7 +189,7 @@ Read = Callable[[AsyncJob], Awaitable[None]]
 
 @dataclass(eq=False)
 class PolledJob:
-    """A job and the state of its polling; instants are seconds of the clock."""
+    """A job and its polling state; instants are seconds of the clock."""
 
     job: AsyncJob
     status: JobStatus
@@ -202,7 +202,7 @@ class PolledJob:
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     def record_read(self, now_s: float) -> None:
-        """Note a successful read."""
+        """Record a successful read."""
         record = self.job.state.record
         is_new = record.status is not self.status
         self.failures_n = 0
@@ -216,7 +216,7 @@ class PolledJob:
             self.unclear_since_s = now_s
 
     def unreadable_error(self, now_s: float) -> MediakitError | None:
-        """Return why calls no longer wait for it; None while it is readable."""
+        """Return why waiting ends while the job is unreadable; None if readable."""
         timeout_s = UNREADABLE_FOR_S if self.status.terminal else UNREADABLE_TIMEOUT_S
         since_s = self.unclear_since_s
         has_timed_out = since_s is not None and now_s - since_s >= timeout_s
@@ -227,7 +227,7 @@ class PolledJob:
         return ServiceError(text, status=200, job_id=record.id)
 
     def interval_s(self, now_s: float) -> float:
-        """Return the seconds until it should be read again."""
+        """Return the seconds until the next read."""
         if self.unreadable_error(now_s) is not None:
             return SLOW_SETTLING_INTERVAL_S
         return poll_interval_s(
@@ -239,7 +239,7 @@ class PolledJob:
 
 
 class Poller:
-    """Reads jobs, each by a task of its own, until their charge is settled."""
+    """Reads jobs until their charge is settled, one task per job."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ class Poller:
         self._refusal: AnswerError | None = None
 
     def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
-        """Watch a job, unless it is polled already; `at_once`, it is due now."""
+        """Start polling a job, unless it is polled already; `at_once` reads it now."""
         now_s = self._clock.monotonic_s()
         if self._refusal is not None and now_s < self._paused_until_s:
             job.end(self._refusal)
@@ -276,14 +276,14 @@ class Poller:
         self._begin(polled, 0.0 if at_once else self._interval_s(polled, now_s))
 
     def stop(self) -> None:
-        """End all watching; the jobs continue at the service."""
+        """Stop all polling; the jobs continue at the service."""
         polled, self._polled = self._polled, {}
         for each in polled.values():
             if each.task is not None:
                 each.task.cancel()
 
     def on_end_reported(self, job: AsyncJob) -> None:
-        """Note that an event or another read has reported the end of a job."""
+        """Record that an event or another read reported the end of a job."""
         polled = self._polled.get(job.id)
         # A job that is lined up or being read is still read.
         if polled is None or polled.task is None or not polled.is_sleeping:
@@ -330,7 +330,7 @@ class Poller:
             interval_s = await self._read_once(polled) if is_due else None
 
     async def _wait_for_turn(self, job: AsyncJob, limiter: ReadLimiter) -> bool:
-        """Wait for a turn; return False if another read has settled the job first."""
+        """Wait for a turn; return False if another read has settled the job."""
 
         def is_wanted() -> bool:
             return not job.state.is_over and self._may_read
@@ -354,7 +354,7 @@ class Poller:
         return self._reading_n < at_once and not is_paused
 
     async def _read_once(self, polled: PolledJob) -> float | None:
-        """Read a job; return the seconds until its next read, None for no other."""
+        """Read a job; return the seconds until its next read, None for the last."""
         self._reading_n += 1
         try:
             await self._read(polled.job)
@@ -418,7 +418,7 @@ class Poller:
 
 
 def trouble_text(error: Exception, wait_s: float) -> str:
-    """Return a sentence with the error and the time of the next attempt."""
+    """Return a sentence on the error and the time of the next attempt."""
     reason = str(error) if isinstance(error, MediakitError) else type(error).__name__
     end = "" if reason.endswith("?") else "."
     then = "" if isinstance(error, RateLimitError) else "; the job continues"

@@ -1,4 +1,4 @@
-"""Small pictures of results: in memory, on this machine's disk, or made once."""
+"""Poster images of results, cached in memory and on disk."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MAX_BYTES = 256 * 1024 * 1024
 
 
 class PreviewCache:
-    """Caches small files of jobs, where there is a folder that can be written."""
+    """Caches small files of jobs on disk, if a folder can be written."""
 
     def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
 
     def read(self, job_id: str, suffix: str) -> bytes | None:
-        """Return a job's file with a suffix; None if there is none."""
+        """Return a job's file with a suffix; None if it is not cached."""
         if self._folder is None:
             return None
         path = self._folder / _name(job_id, suffix)
@@ -46,7 +46,7 @@ class PreviewCache:
         return content
 
     def keep(self, job_id: str, suffix: str, content: bytes) -> None:
-        """Store a small file of a job, atomically; drop the longest unused ones."""
+        """Store a small file of a job atomically; evict the least recently used."""
         if self._folder is None:
             return
         with suppress(OSError):
@@ -83,10 +83,10 @@ AGAIN_AFTER_S = 60.0
 
 
 class Posters:
-    """Finds pictures of results; each is made once and shared by all that show it.
+    """Makes posters of results; each is made once and shared.
 
-    The kernel fetches them, not the browser: a page full of players would take all
-    connections that a browser opens to one server.
+    The kernel fetches them, not the browser, because a page full of players would use
+    up the browser's connections to the server.
     """
 
     def __init__(self, media: RemoteMedia, cache: PreviewCache, clock: Clock) -> None:
@@ -99,11 +99,11 @@ class Posters:
         self._turn = asyncio.Semaphore(POSTERS_AT_ONCE)
 
     def known(self, job_id: str | None, max_px: int) -> bytes | None:
-        """Return the picture of a job's result where it is in memory."""
+        """Return a poster that is in memory, else None."""
         return self._known.get((job_id or "", max_px))
 
     async def find(self, job_id: str, url: str, max_px: int) -> bytes | None:
-        """Return a JPEG of a job's clip or picture; None if none can be made."""
+        """Return the poster of a job's clip or picture as JPEG; None if that fails."""
         key = (job_id, max_px)
         if key in self._known:
             return self._known[key]

@@ -1,4 +1,4 @@
-"""The progress of uploads and downloads, and why a request is slow."""
+"""The progress of transfers, and the reason why a request is slow."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class TransferProgress:
 
     @property
     def under_way(self) -> tuple[Transfer, ...]:
-        """Return the progress of each transfer that has not ended."""
+        """Return the progress of each unfinished transfer."""
         return tuple(self._under_way.values())
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a function with each step; return a function that unsubscribes it.
 
-        A fast transfer has a thousand steps a second; a listener that draws selects
-        which of them it shows.
+        A fast transfer has a thousand steps a second, so a listener that draws should
+        skip some.
         """
         return self._listeners.subscribe(listener)
 
@@ -60,7 +60,7 @@ class TransferProgress:
     def of(
         self, direction: Direction, name: str, total_bytes: int | None = None
     ) -> Iterator[Tell]:
-        """Yield a function to call with the done and total bytes of a transfer."""
+        """Yield a function that reports the transferred and total bytes."""
         key = object()
 
         def tell(done_bytes: int, total_bytes: int | None) -> None:
@@ -76,7 +76,7 @@ class TransferProgress:
 
 
 class DelayMessages:
-    """Says what a pending request waits for."""
+    """Explains what a pending request is waiting for."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class DelayMessages:
         self._blocked_text = blocked_text
 
     def submit_text(self) -> str:
-        """Say why a submission has no response."""
+        """Explain why a submission has no response yet."""
         asked_s = self._asked_to_wait_s()
         text = "The service does not answer yet; still trying."
         if asked_s > 0:
@@ -102,7 +102,7 @@ class DelayMessages:
         return self.upload_text() or self._blocked_text() or still
 
     def upload_text(self, names: Collection[str] | None = None) -> str:
-        """Return the progress of uploads, all or those with some names."""
+        """Return the progress of all uploads, or of those with some names."""
         uploads = [
             each
             for each in self._progress.under_way

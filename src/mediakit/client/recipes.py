@@ -1,7 +1,7 @@
-"""The recipe in a saved result: its request, as metadata of the file itself.
+"""The recipe of a saved result: its request, stored as metadata in the file.
 
-It is an XMP packet where the format has its place for one: PNG, JPEG, WebP, mp4 and
-mov. The media are not encoded again; the rest of the file stays as it was delivered.
+PNG, JPEG, WebP, mp4 and mov files get an XMP packet. The media are not encoded again;
+the rest of the file stays as delivered.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Recipe(Record):
 
 
 def are_on() -> bool:
-    """Return whether the page's buttons write recipes into files."""
+    """Return whether the buttons of widgets write recipes into files."""
     return os.environ.get(SETTING, "").strip().lower() not in OFF
 
 
@@ -114,9 +114,9 @@ def _public(values: Mapping[str, Any], api_key: str) -> Iterator[tuple[str, Any]
 
 
 def parse_recipe(*parts: bytes) -> Recipe | None:
-    """Read the recipe in the beginning and the end of a file; None if there is none.
+    """Parse the recipe from the beginning and end of a file; None without one.
 
-    Anybody may have written the file: the fields are as it says, and not checked.
+    Anybody may have written the file: its fields are not checked.
     """
     for part in parts:
         for found in _RECIPE.finditer(part):
@@ -131,7 +131,7 @@ def parse_recipe(*parts: bytes) -> Recipe | None:
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Read the recipe of a saved file, or the sidecar next to it.
+    """Read the recipe of a saved file, or the sidecar beside it.
 
     Raises:
         InputError: There is no such file, or it has no recipe.
@@ -168,7 +168,7 @@ def _of_sidecar(path: Path) -> Recipe | None:
 
 
 class Edit(NamedTuple):
-    """Bytes of a file that others replace; an empty range inserts."""
+    """A range of a file and the bytes that replace it; an empty range inserts."""
 
     start: int
     end: int
@@ -176,7 +176,7 @@ class Edit(NamedTuple):
 
 
 def edits_of(file: BinaryIO, size_bytes: int, packet: bytes) -> list[Edit]:
-    """Return how a packet is added to a file; none where the format has no place."""
+    """Return the edits that add a packet; none for a format without metadata."""
     if len(packet) > MOST_BYTES:
         return []
     head = _read(file, 0, 64)
@@ -187,7 +187,7 @@ def edits_of(file: BinaryIO, size_bytes: int, packet: bytes) -> list[Edit]:
 
 
 def write_edits(source: Path, edits: list[Edit], target: BinaryIO) -> None:
-    """Copy a file with edits, which are in the order of their places."""
+    """Copy a file and apply edits, which are sorted by position."""
     with source.open("rb") as file:
         for edit in edits:
             _copy(file, target, edit.start - file.tell())
@@ -254,7 +254,7 @@ def _webp(file: BinaryIO, size_bytes: int, packet: bytes) -> list[Edit]:
 
 
 def _webp_size(head: bytes) -> tuple[int, int, bool] | None:
-    """Return width, height and whether there is transparency, from the only chunk."""
+    """Return width, height and transparency from the only chunk."""
     if head[12:16] == b"VP8 " and head[23:26] == b"\x9d\x01\x2a":
         width, height = (int.from_bytes(head[at : at + 2], "little") for at in (26, 28))
         width, height = width & 0x3FFF, height & 0x3FFF

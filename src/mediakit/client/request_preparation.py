@@ -1,4 +1,4 @@
-"""From the fields that users write to requests that are checked, priced, uploaded."""
+"""Prepares requests: checks and prices the user's fields and uploads files."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ UPLOADED = (
 
 
 def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
-    """Return fields under the names that the function declares.
+    """Return the fields under their declared names.
 
-    `video` may stand in for `video_url`, and `images` for `image_urls`.
+    `video` may stand for `video_url`, and `images` for `image_urls`.
     """
     known = function.of(fields).fields
     return {_full_name(name, known, fields): each for name, each in fields.items()}
@@ -98,9 +98,9 @@ def _full_name(
 def plain_fields(
     function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
 ) -> dict[str, object]:
-    """Return fields as a body holds them; media as paths of files or as URLs.
+    """Return the fields as JSON values; media as file paths or URLs.
 
-    White space around a prompt is not part of it.
+    White space around a prompt is removed.
     """
     inputs = inputs or Inputs()
     known = function.of(fields).fields
@@ -143,9 +143,10 @@ def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) ->
 
 
 def _listed(value: object) -> object:
-    """Return a column of a table, or what else is a list, as a plain list.
+    """Return any list-like value, such as a table column, as a list.
 
-    The order of a set is not known, and an array may be a picture.
+    Sets are not list-like, because they have no order, nor are arrays, which may be
+    pictures.
     """
     is_flat = is_listing(value) and getattr(value, "ndim", 1) == 1
     if not is_flat or isinstance(value, list | tuple | set | frozenset):
@@ -163,7 +164,7 @@ def _medium(spec: FieldSpec) -> MediaName | None:
 def plain_body(
     function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
 ) -> dict[str, object]:
-    """Return the body of a request, unchecked; local files still as paths."""
+    """Return the unchecked body of a request; local files are still paths."""
     fields = {
         name: None if _is_missing(value) else value
         for name, value in full_names(function, fields).items()
@@ -178,17 +179,17 @@ def plain_body(
 
 
 def _is_missing(value: object) -> bool:
-    """Tell whether a table counts it as missing.
+    """Return whether pandas counts a value as missing.
 
-    A NaN of Python is no such value: a calculation made it, and it is rejected.
+    A float NaN does not: it is the result of a calculation, and is rejected.
     """
     return present(value) is None and type(value) is not float
 
 
 def stripped_body(function: Function, body: bytes) -> bytes:
-    """Return a sent body, without white space around its prompts.
+    """Return a sent body without white space around its prompts.
 
-    Earlier versions sent it.
+    Earlier versions sent that white space.
     """
     fields = json.loads(body)
     url = {n: fields.pop(n) for n in ("webhook_url",) if n in fields}
@@ -197,7 +198,7 @@ def stripped_body(function: Function, body: bytes) -> bytes:
 
 
 def _takes_null(spec: FieldSpec | None) -> bool:
-    """Return whether None is sent as null; else it means that the field is omitted."""
+    """Return whether None is sent as null; otherwise the field is omitted."""
     if spec is None:
         return False
     return spec.null_when_empty or (spec.required and spec.kind == "json")
@@ -208,7 +209,7 @@ def _takes_null(spec: FieldSpec | None) -> bool:
 
 @dataclass(frozen=True)
 class ValidatedRequest:
-    """A request that was checked and priced; its local files are still paths."""
+    """A checked and priced request; its local files are still paths."""
 
     function: Function
     body: dict[str, object]
@@ -223,14 +224,14 @@ class ValidatedRequest:
 
     @cached_property
     def canonical_body(self) -> dict[str, object]:
-        """Return the canonical body, its media as URLs."""
+        """Return the canonical body, with media as URLs."""
         urls = {value: file.url for value, file in self.sent.items()}
         body = self.function.with_media(self.body, urls)
         return self.function.canonical_body({**body, **self.extra})
 
     @property
     def names(self) -> dict[str, str]:
-        """Return the name of each job and uploaded file, by its URL."""
+        """Return the name of each job and uploaded file, by URL."""
         jobs = {each.url: name_of_job(each.job_id) for each in self.parents}
         files = {file.url: name_of_file(file.sha256) for file in self.sent.values()}
         return jobs | files
@@ -248,7 +249,7 @@ class ValidatedRequest:
 
     @cached_property
     def facts(self) -> InputFacts:
-        """Return the known durations; given ones take precedence."""
+        """Return the known durations; those given by the user take precedence."""
         probed_facts = facts_of(self.function, self.body, self.infos)
         user_durations = {
             placeholder(value): each for value, each in self.seconds.items()
@@ -257,7 +258,7 @@ class ValidatedRequest:
 
     @cached_property
     def estimate(self) -> Estimate:
-        """Return the price; InputError if a field that determines it is wrong."""
+        """Return the price; InputError if a field that affects it is wrong."""
         checked, _ = body_with_placeholders(self.function, self.body)
         # A user's own rate may depend on a property that is not declared.
         whole = {**checked, **self.extra}
@@ -265,17 +266,17 @@ class ValidatedRequest:
 
     @property
     def lengths_wanted(self) -> list[MediaItem]:
-        """Return the media behind URLs whose length an exact price needs."""
+        """Return the media behind URLs whose length is needed for an exact price."""
         return lengths_wanted(self.function, self.body, self.facts)
 
     @property
     def warnings(self) -> list[str]:
-        """Return a line for each valid value that is likely a mistake."""
+        """Return likely mistakes in valid values, one sentence each."""
         warnings = self.function.warnings(self.body)
         return [f"{each.sentence}. It is sent unchanged." for each in warnings]
 
     def refuse(self, problems: Iterable[Problem] = ()) -> None:
-        """Raise an InputError for these problems and those of its media, if any."""
+        """Raise an InputError for these problems and those of the media, if any."""
         found = [*problems, *preflight(self.function, self.body, self.infos)]
         if found and not self.price_only:
             raise InputError.of(found, spec=self.function.spec)
@@ -290,9 +291,9 @@ def validate(
     webhook_url: object = None,
     price_only: bool = False,
 ) -> ValidatedRequest:
-    """Check a request and price it, without the network; this reads local files.
+    """Check and price a request without the network; this reads local files.
 
-    The InputError of an invalid request has all problems.
+    The InputError of an invalid request lists all problems.
     """
     if not isinstance(webhook_url, str | None) or not _is_json(webhook_url):
         accepted = "the URL as text, or None"
@@ -323,7 +324,7 @@ def validate(
 
 
 def known_lengths(seconds: object) -> dict[str, float | Decimal]:
-    """Return the given lengths of media, seconds by the text of URL or path."""
+    """Return the given durations of media, seconds by URL or path."""
     if seconds is None:
         return {}
     if not isinstance(seconds, Mapping):
@@ -358,7 +359,7 @@ def _properties(extra: object) -> Mapping[str, object]:
 def _beside_the_fields(
     function: Function, body: Mapping[str, object], extra: Mapping[str, object]
 ) -> Iterator[Problem]:
-    """Yield the problems of properties that the declaration does not check."""
+    """Yield the problems of undeclared properties."""
     for name, value in {**body, **extra}.items():
         if name in extra and not _is_json(name):
             yield Problem("extra", ValueDescription(f"the name {name!a}"), NAMES)
@@ -396,7 +397,7 @@ def _probed(
 ) -> tuple[dict[str, MediaInfo], list[Problem]]:
     """Read the local files; a file with video and audio counts as video.
 
-    A file of a given length is not missed.
+    A file whose length is given may be missing.
     """
     infos: dict[str, MediaInfo] = {}
     problems: list[Problem] = []
@@ -435,8 +436,8 @@ class Preparer:
     ) -> ValidatedRequest:
         """Check and price a request; see `validate`.
 
-        The lengths of media behind URLs are read where the price needs them, and read
-        again for a request that is sent.
+        The lengths of media behind URLs are read if the price needs them, and read
+        again if the request is about to be sent.
         """
         found = self._catalog.function(function)
         check = partial(validate, found, fields, **options)
@@ -459,14 +460,11 @@ class Preparer:
         return request
 
     async def uploaded(self, request: ValidatedRequest) -> ValidatedRequest:
-        """Return a request with its files uploaded, so that it can be submitted."""
+        """Upload a request's files, so that it can be submitted."""
         return replace(request, sent=await self._uploads.all(request.local_media))
 
     async def named(self, request: ValidatedRequest) -> ValidatedRequest:
-        """Return a request with names in place of the URLs of its local files.
-
-        Nothing is sent: a request is looked up by these names.
-        """
+        """Return a request with names in place of its local files, for a look-up."""
         sent = {}
         for value, medium in request.local_media.items():
             sha256 = (await to_thread.run_sync(fingerprint, medium.path)).sha256
@@ -474,11 +472,11 @@ class Preparer:
         return replace(request, sent=sent)
 
     async def repriced(self, submission: Submission, *, is_sent: bool) -> Submission:
-        """Return a submission at its current price, which holds another take of it.
+        """Return a submission at the current price of another take.
 
-        Rates may have risen since. If a length that the price depends on is no longer
-        readable, the larger of the two prices counts. A submission that cannot be
-        priced here keeps its price.
+        Rates may have risen. If a length that the price depends on can no longer be
+        read, the higher of the two prices counts. A submission that cannot be priced
+        here keeps its price.
         """
         body = json.loads(submission.body)
         if submission.webhook_url is not None:

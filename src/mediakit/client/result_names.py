@@ -1,4 +1,4 @@
-"""The names of the files in which results are saved."""
+"""The file names of saved results."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 
 
 def file_stem(entry: Entry, job_id: str, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the name of a job's file without its ending: "a-red-kite-0f3c9a1e".
+    """Return the file name of a job without its suffix: "a-red-kite-0f3c9a1e".
 
-    It has letters, digits and hyphens only, whatever the service and the user say.
+    It contains only letters, digits and hyphens, whatever the prompt.
     """
     words = _plain(subject_of(entry, names)) or _plain(entry.kind) or "result"
     return f"{words}-{_plain(job_id.removeprefix('media_'))[:ID_CHARACTERS]}"
 
 
 def _plain(text: str) -> str:
-    """Return a text in letters, digits and hyphens, cut between two words."""
+    """Reduce a text to letters, digits and hyphens, cut between words."""
     ascii_text = normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     plain = _NOT_PLAIN.sub("-", ascii_text).strip("-")
     if len(plain) <= FILE_CHARACTERS:

@@ -1,4 +1,4 @@
-"""How often and how long a request is tried again, and the pauses between tries."""
+"""How long a request is retried, and the pauses between tries."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ MAX_UNAVAILABLE_ATTEMPTS = 4
 
 
 def jittered_backoff_s(tries: int) -> float:
-    """Return a random pause, at most 0.3 s after one try, doubling up to 8 s."""
+    """Return a random pause: up to 0.3 s after one try, doubling up to 8 s."""
     longest_s = FIRST_BACKOFF_S * 2.0 ** min(tries - 1, 10)
     return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
 
 
 class RetryWindow:
-    """How long an unanswered request is tried again, and the pauses between tries.
+    """How long a request without a response is retried, and the pauses.
 
-    The waits that the service requests are added, up to two minutes in all.
+    Waits that the service requests are added, up to two minutes in all.
     """
 
     def __init__(self, clock: Clock, for_s: float) -> None:
@@ -36,7 +36,7 @@ class RetryWindow:
         self._tries_n = 1
 
     def pause_s(self, error: NoAnswerError) -> float | None:
-        """Return the seconds to wait before the next try; None to stop."""
+        """Return the seconds until the next try; None to stop."""
         asked_s = error.retry_after_s or 0.0
         self._asked_s += asked_s
         until_s = self._started_s + self._for_s + self._asked_s
@@ -49,7 +49,7 @@ class RetryWindow:
 
     @property
     def text(self) -> str:
-        """Say how often and how long it was tried."""
+        """Return how often and how long it was tried, in words."""
         for_s = self._clock.monotonic_s() - self._started_s
         if self._tries_n == 1:
             return "tried once"
@@ -57,17 +57,17 @@ class RetryWindow:
 
 
 class RejectionBackoff:
-    """The pauses of one submission after temporary rejections: two minutes in all."""
+    """The pauses of a submission after temporary rejections: two minutes in all."""
 
     def __init__(self) -> None:
         self._rejections_n = 0
         self._waited_s = 0.0
 
     def pause_s(self, reason: ErrorCode, asked_s: float) -> float | None:
-        """Return the seconds to wait after one more rejection; None to stop.
+        """Return the pause after another rejection; None to stop.
 
-        Full jitter when the service is unavailable; a pause that doubles when it is
-        rate limited.
+        The pause has full jitter if the service is unavailable, and doubles if it
+        limits the rate.
         """
         self._rejections_n += 1
         is_away = reason is ErrorCode.PROVIDER_UNAVAILABLE

@@ -1,4 +1,4 @@
-"""A past that a sandbox makes up, imported into the history as ordinary entries."""
+"""A sample history that a sandbox generates, imported as ordinary entries."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PastJob(Record):
 
 
 class PastAnswer(Record):
-    """The whole sample history, with the oldest job first."""
+    """The whole sample history, oldest job first."""
 
     added: int
     requests: tuple[PastJob, ...]
@@ -117,7 +117,7 @@ class SeededPast:
 
 
 async def seed_past(components: Components, numbers: Mapping[str, int]) -> SeededPast:
-    """Generate sample jobs in a sandbox and write them to the history."""
+    """Generate sample jobs in a sandbox and add them to the history."""
     _check(components.backend, numbers)
     content = canonical_json({**numbers, "requests": True})
     transport, catalog = components.transport, components.backend.catalog
@@ -149,7 +149,7 @@ async def seed_past(components: Components, numbers: Mapping[str, int]) -> Seede
 
 
 def _check(backend: Backend, numbers: Mapping[str, int]) -> None:
-    """Reject a service that is not a sandbox, and numbers that a sandbox rejects."""
+    """Reject a service that is not a sandbox, and numbers out of range."""
     if not backend.is_sandbox:
         accepted = "connected to a sandbox on this machine"
         text = ValueDescription(f"one connected to {backend.service.label}")
@@ -247,7 +247,7 @@ def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:
 
 
 def _pleases(job: PastJob) -> float:
-    """Return the mean rating of jobs like this one, so that there is a pattern."""
+    """Return the mean rating of jobs like this one, to give the data a pattern."""
     tastes = (
         Random(f"taste for {subject}") for subject in (_prompt(job), job.function)
     )

@@ -1,4 +1,4 @@
-"""Sends a submission with its key until the outcome is known, so that it is one job."""
+"""Sends a submission under its key until the outcome is known: one job."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
 
 
 class Sender:
-    """Sends submissions from the history, and records their outcome."""
+    """Sends recorded submissions, and records their outcome."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Sender:
         self._slots = SubmitSlots(clock)
 
     def asked_to_wait_s(self) -> float:
-        """Return the remaining seconds of the wait that the service requested."""
+        """Return the rest of the wait that the service requested, in seconds."""
         return self._slots.closed_for_s
 
     async def send(
@@ -91,9 +91,9 @@ class Sender:
     ) -> tuple[Entry, JobRecord]:
         """Send a submission until its job is known.
 
-        Without a response that decides, the same key and bytes are sent again. While
-        the service is rate limited or unavailable, they are sent after the time it asks
-        for, and under a fresh key if the rejected request made a job.
+        Without a conclusive response, the same key and bytes are sent again. While the
+        service is rate limited or unavailable, they are sent after the requested wait,
+        under a fresh key if the rejected request created a job.
         """
         call = stoppable_here()
         call.begin_sending(lambda: self._record_stop(submission.key))
@@ -156,7 +156,7 @@ class Sender:
     async def _slot(
         self, call: Stoppable, submission: Submission
     ) -> AsyncIterator[None]:
-        """Wait for a free slot and hold it."""
+        """Wait for a free slot and occupy it."""
         async with AsyncExitStack() as stack:
             async with self._ended_well(call, submission):
                 await call.wait(stack.enter_async_context(self._slots.slot()))
@@ -172,9 +172,9 @@ class Sender:
     async def _ended_well(
         self, call: Stoppable, submission: Submission
     ) -> AsyncIterator[None]:
-        """Record how it ends if what is awaited inside is cancelled or stopped.
+        """Record the outcome if the body is cancelled or stopped.
 
-        A refusal that is recorded here changes nothing once the key has a job.
+        A refusal recorded here has no effect once the key has a job.
         """
         record_unsent = self._account_history.record_unsent
         try:
@@ -192,7 +192,7 @@ class Sender:
             raise _stopped_in_doubt(submission, search) from None
 
     async def _record_stop(self, key: str) -> None:
-        """Record that a submission without an answer is sent again only on request."""
+        """Record that an unanswered submission is resent only on request."""
         await self._account_history.write(History.record_stop, key, message=IN_DOUBT)
 
     async def _search(self, call: Stoppable, submission: Submission) -> str:
@@ -275,10 +275,7 @@ class Sender:
     async def _given_up(
         self, submission: Submission, error: MediakitError
     ) -> MediakitError:
-        """Record that nothing was sent, if so, and return the error.
-
-        Nothing is then held for it, nor sent at the next start.
-        """
+        """Return the error; if nothing was sent, record that and release the hold."""
         if error.sent is False:
             await self._account_history.record_unsent(submission.key, error.message)
         return error
@@ -323,5 +320,5 @@ def _stopped_in_doubt(submission: Submission, search: str) -> ServiceError:
 
 
 def _is_taken(answer: HttpResponse, entry: Entry) -> bool:
-    """Return whether a job was accepted or ran, and not rejected on submission."""
+    """Return whether a job was accepted, and not rejected on submission."""
     return is_success(answer) and not was_rejected(entry)

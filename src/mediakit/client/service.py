@@ -1,4 +1,4 @@
-"""The service that a client uses, and its account there."""
+"""The service that a client uses, and the account there."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ OWN_PATHS = ("/v1/media", "/v1")
 
 
 def normal_url(url: str) -> str:
-    """Return a service's URL in lower case, without default port and last slash.
+    """Return a URL in lower case, without its default port and final slash.
 
-    A URL with a user or a password, which would be shown and stored, is refused.
+    A URL with a user or a password is rejected, because it would be shown and stored.
     """
     got: object = url
     try:
@@ -63,7 +63,7 @@ def normal_url(url: str) -> str:
 
 
 def checked_key(api_key: str) -> str:
-    """Reject a key that no HTTP header can hold, such as one with a line end."""
+    """Reject a key that no HTTP header can contain, such as one with a line break."""
     if api_key[:1] in QUOTES or api_key[-1:] in QUOTES:
         raise InputError(
             "api_key",
@@ -85,7 +85,7 @@ def checked_key(api_key: str) -> str:
 
 @dataclass(frozen=True)
 class Service(ProcessBound):
-    """A service and an account there.
+    """A service and an account.
 
     Args:
         base_url: Its URL; all spellings of one URL are the same service.
@@ -109,9 +109,9 @@ class Service(ProcessBound):
         object.__setattr__(self, "label", self.label or parts_of(base_url).netloc)
 
     def known_to(self, history: History) -> Service:
-        """Return the service with the identity that its jobs in a history have.
+        """Return the service under the identity that a history has for it.
 
-        The loopback names are one host: a service on it is the same by any of them.
+        All names of the loopback interface are one host.
         """
         names = loopback_spellings(self.base_url)
         if self.identity != self.base_url or len(names) == 1:
@@ -123,7 +123,7 @@ class Service(ProcessBound):
 
     @property
     def base_url_hint(self) -> str:
-        """Return a sentence on what may be wrong with the base URL."""
+        """Return a sentence on a likely mistake in the base URL."""
         for path in OWN_PATHS:
             if self.base_url.endswith(path):
                 base_url = self.base_url.removesuffix(path)
@@ -139,13 +139,13 @@ class Service(ProcessBound):
 
     @cached_property
     def account(self) -> str:
-        """Return a name for the account that does not reveal the key."""
+        """Return a name of the account that does not reveal the key."""
         return sha256(self.api_key.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Backend:
-    """A service that was found, and its functions."""
+    """A service and its functions."""
 
     service: Service
     catalog: Catalog

@@ -87,7 +87,7 @@ class Sidecar(Record):
 
     @property
     def content(self) -> bytes | None:
-        """Return the bytes that were sent; None if unknown, or edited by hand."""
+        """Return the bytes that were sent; None if unknown or edited by hand."""
         if self.body is None or self.function is None:
             return None
         try:
@@ -99,9 +99,9 @@ class Sidecar(Record):
         return content if its_key == self.key else None
 
     def _asked_key(self, service: Service, names: Mapping[str, str]) -> str | None:
-        """Return the key of the request by these names; None if the file has another.
+        """Return the key of the request by these names; None if it does not match.
 
-        Anybody may have written the file, so a key is made again and not believed.
+        Anybody may have written the file, so the key is computed again.
         """
         if self.body is None or self.function is None or self.asked_key is None:
             return None
@@ -119,9 +119,9 @@ class Sidecar(Record):
         kinds: Mapping[str, str],
         names: Mapping[str, str] = NO_NAMES,
     ) -> Submission:
-        """Return the submission of the job, as far as it is known.
+        """Return the job's submission, as far as it is known.
 
-        `names` are those of the jobs and files in its body, by their URLs.
+        `names` are those of the jobs and files in its body, by URL.
         """
         function, content = self.function or UNKNOWN, self.content
         take, attempt = self.take or 1, self.attempt or 1
@@ -164,7 +164,7 @@ def sidecar_of(
     inputs: Sequence[Upload],
     **of_file: object,
 ) -> Sidecar:
-    """Return the sidecar of a result, with the facts of its file."""
+    """Return the sidecar of a result, with size and hash of its file."""
     output = state.record.output
     file = output.file if output else None
     request: dict[str, Any] = {"function": state.record.model_id}
@@ -196,7 +196,7 @@ def sidecar_of(
 
 
 def parse_sidecar(content: bytes) -> Sidecar | None:
-    """Read the content of a file; None if it is not a sidecar."""
+    """Parse a file; None if it is not a sidecar."""
     try:
         found = without_lone_surrogates(json.loads(content))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Stops a submission that keeps trying, and knows whether a job may exist by then."""
+"""Stops a submission that is being retried, and tells whether a job may exist."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ STOPPING = "Stopping. Waiting for the answer to what was sent last."
 
 
 class SubmissionStopped(Exception):  # noqa: N818 - it is no error, and stays inside
-    """Ends the wait before the next try, because `Stoppable.stop` was called."""
+    """Ends the wait before the next try: `Stoppable.stop` was called."""
 
 
 class Stoppable:
-    """One call that submits, on the I/O thread, until it is stopped.
+    """A submission that can be stopped, on the I/O thread.
 
-    A request that is on its way is not cancelled: its answer says whether there is a
-    job. What is stopped is everything before it, and every further try.
+    A request in flight is not cancelled: its response shows whether there is a job.
+    Stopping prevents everything before it, and every further try.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,8 @@ class Stoppable:
     async def stop(self) -> None:
         """Send nothing more; called on the I/O thread.
 
-        It is recorded at once: the kernel may be restarted before the answer arrives.
+        This is recorded at once, because the kernel may be restarted before the
+        response arrives.
         """
         self.is_stopped = True
         if self._scope is not None:
@@ -84,10 +85,10 @@ class Stoppable:
         show: Show,
         files: Collection[str] | None = (),
     ) -> T:
-        """Await a submission as `run` does, and show what it waits for.
+        """Await a submission as `run` does, and show what it is waiting for.
 
-        That includes the uploads of its files, which are known by their names; None
-        stands for all uploads of the client.
+        That includes the uploads named in `files`; None means all uploads of the
+        client.
         """
         explaining = asyncio.ensure_future(self._explain(delays, clock, show, files))
         try:
@@ -116,7 +117,7 @@ class Stoppable:
 
     @property
     def _existing(self) -> str:
-        """Say what may exist at the service by now."""
+        """Return a sentence on what may exist at the service."""
         if self.in_doubt is None:
             return UNSENT
         return MAY_EXIST if self.in_doubt else NONE_YET
@@ -124,11 +125,11 @@ class Stoppable:
     # -- for the sender ---------------------------------------------------------------
 
     def begin_sending(self, record_stop: Callable[[], Awaitable[None]]) -> None:
-        """From now on only what is awaited by `wait` ends by `stop`."""
+        """From now on, `stop` ends only what is awaited in `wait`."""
         self._scope, self._record_stop = None, record_stop
 
     async def wait(self, waits: Awaitable[T]) -> T:
-        """Await what comes before a try.
+        """Await a pause or a slot before a try.
 
         Raises:
             SubmissionStopped: It was stopped.
@@ -147,9 +148,9 @@ _CURRENT: ContextVar[Stoppable | None] = ContextVar("mediakit_stoppable", defaul
 
 
 def stoppable_here() -> Stoppable:
-    """Return what stops the submission of this call; nobody may know it.
+    """Return the `Stoppable` of this call, or a new one.
 
-    Tasks that a call has started, such as that of its job, outlive it.
+    Tasks that the call has started, such as the polling of its job, outlive it.
     """
     call = _CURRENT.get()
     return Stoppable() if call is None or call.is_over else call

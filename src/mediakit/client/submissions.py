@@ -1,4 +1,4 @@
-"""Submits a request, or reuses the job that the same request already has."""
+"""Submits requests; the same request again returns its existing job."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _SENDING: Counter[tuple[str, str]] = Counter()
 
 
 class _Claims(ExitStack):
-    """The claims of one call; their keys count as being sent until it ends."""
+    """The claims of one call; their keys count as in flight until it ends."""
 
     def __init__(
         self,
@@ -88,9 +88,9 @@ class _Claims(ExitStack):
             del _SENDING[self._place, key]
 
     async def claim(self, submission: Submission) -> tuple[Entry, bool]:
-        """Record a submission; returns its entry, and whether it is new.
+        """Record a submission; return its entry, and whether it is new.
 
-        One that costs more than the price that was shown is not recorded.
+        A submission that costs more than the shown price is not recorded.
         """
         check_price_limit(estimate_of(submission), self._price)
         # Others may read it as soon as it is committed, before this task continues.
@@ -98,12 +98,12 @@ class _Claims(ExitStack):
         return await self._admission.claim(submission, self._caller)
 
     async def take_over(self, entry: Entry) -> Entry:
-        """Take over an unanswered submission that another call claimed."""
+        """Take over an unanswered submission of another call."""
         self._begin(entry.key)
         return await self._admission.take_over(entry, self._caller)
 
     async def claim_or_take_over(self, submission: Submission) -> tuple[Entry, bool]:
-        """Claim or take over; returns the entry, and whether it is new."""
+        """Claim or take over; return the entry, and whether it is new."""
         entry, is_new = await self.claim(submission)
         return (entry, True) if is_new else (await self.take_over(entry), False)
 
@@ -111,8 +111,7 @@ class _Claims(ExitStack):
 class Submissions:
     """Turns validated requests into jobs, each submitted once.
 
-    `price` is the price that was shown for what is submitted, the most that is paid;
-    None for any.
+    `price` is the price that was shown, and the most that is paid; None for any.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class Submissions:
         caller: Caller = ANYONE,
         price: Estimate | None = None,
     ) -> AsyncJob:
-        """Return the existing job of a request, or submit the request."""
+        """Return a request's existing job, or submit the request."""
         first = self.of(request, caller.sweep)
         draw = draw_of(first)
         if take == "next":
@@ -180,10 +179,9 @@ class Submissions:
             return await self._send(claims, entry, sent_before=not fresh)
 
     async def owned(self, request: ValidatedRequest) -> Entry | None:
-        """Return the newest submission of a request that has a job, by the history.
+        """Return the newest entry with a usable job for a request.
 
-        None if sending it pays for nothing twice: no job exists, it failed, or it is
-        gone.
+        None if submitting cannot pay twice: there is no job, it failed, or it is gone.
         """
         draw = draw_of(self.of(request))
         last_take = await self._account_history.ask(History.last_take, **draw)
@@ -208,7 +206,7 @@ class Submissions:
     async def _with_outer_space(
         self, request: ValidatedRequest, take: int
     ) -> Entry | None:
-        """Return the job of a request that was sent with space around its prompt."""
+        """Return the job of a request sent with space around its prompt, if any."""
         function = request.function
         if function.path not in self._padded:
             self._padded[function.path] = await self._account_history.ask(
@@ -224,7 +222,7 @@ class Submissions:
         return None
 
     async def unused_take(self, request: ValidatedRequest) -> Take:
-        """Return the take that a request is submitted as while it has no usable job."""
+        """Return the take to submit a request as while it has no usable job."""
         draw = draw_of(self.of(request))
         last_take = await self._account_history.ask(History.last_take, **draw)
         return "next" if last_take else 1
@@ -235,9 +233,9 @@ class Submissions:
         caller: Caller = ANYONE,
         price: Estimate | None = None,
     ) -> AsyncJob:
-        """Submit a failed job's request again, under a fresh key (spec 4.3).
+        """Submit a failed job's request again, with a fresh key (spec 4.3).
 
-        Returns a later attempt that has not failed, so that two calls do not pay
+        Returns a later attempt if that has not failed, so that two calls do not pay
         twice.
         """
         failed = await self._known(job_id)
@@ -264,7 +262,7 @@ class Submissions:
             return await self._send(claims, last, sent_before=not fresh)
 
     async def price_again(self, job_id: str) -> Estimate:
-        """Return the current price of another take, or another attempt, of a job."""
+        """Return the current price of another take, or attempt, of a job."""
         entry = await self._known(job_id)
         draw = take_of(entry, self._service, take=entry.take)
         return estimate_of(await self._preparer.repriced(draw, is_sent=False))
@@ -275,9 +273,9 @@ class Submissions:
         caller: Caller = ANYONE,
         price: Estimate | None = None,
     ) -> AsyncJob:
-        """Submit another draw of a job's request, with the bytes that were sent.
+        """Submit another take of a job's request, with the bytes that were sent.
 
-        It belongs to no cell of a sweep; it counts against the sweep of the caller.
+        It belongs to no cell of a sweep, but counts against the caller's sweep.
         """
         before = await self._known(job_id)
         draw = replace(take_of(before, self._service, take=1), sweep=caller.sweep)
@@ -327,13 +325,13 @@ class Submissions:
         return await self._account_history.ask(History.newest, **draw, take=take)
 
     async def _last(self, draw: dict[str, str]) -> tuple[int, Entry | None]:
-        """Return the last take of a request, and its newest attempt; (0, None)."""
+        """Return the last take of a request and its newest attempt, or (0, None)."""
         take = await self._account_history.ask(History.last_take, **draw)
         entry = await self._newest(draw, take) if take else None
         return take, entry
 
     async def _unanswered(self, draw: dict[str, str]) -> Entry | None:
-        """Return the latest take while its outcome is unknown; it has priority.
+        """Return the latest take with an unknown outcome, which has priority.
 
         A user who presses Generate again after a lost response wants one job, not two.
         """
@@ -358,7 +356,7 @@ class Submissions:
         take: Take,
         entry: Entry | None,
     ) -> tuple[Entry, bool]:
-        """Return what to send, and whether it cannot have been sent before."""
+        """Return the entry to send, and whether it cannot have been sent before."""
         if entry is not None and entry.state is EntryState.UNANSWERED:
             return entry, False
         if take == "next":
@@ -381,10 +379,10 @@ class Submissions:
                 return entry
 
     async def _next_key(self, draw: dict[str, str]) -> tuple[int, int]:
-        """Return take and attempt of the next draw.
+        """Return take and attempt of the next submission.
 
-        A refused take is asked for again with its own key: the refusal may have been a
-        gateway's, and its job may exist. A rejected one is attempted again.
+        A refused take is sent again with its own key: the refusal may have come from a
+        gateway, and its job may exist. A rejected take gets another attempt.
         """
         last, entry = await self._last(draw)
         if entry is not None and was_rejected(entry):
@@ -395,7 +393,7 @@ class Submissions:
         return last, entry.attempt
 
     async def job_of(self, entry: Entry, job_id: str) -> AsyncJob:
-        """Return the job that a request already has; nothing is submitted."""
+        """Return the existing job of a request; nothing is submitted."""
         if entry.deleted_at is not None:
             raise GoneError(
                 f"This request was already submitted as {job_id}, which was erased. "
@@ -429,12 +427,12 @@ class Submissions:
         return job
 
     def _may_be_found(self, entry: Entry) -> bool:
-        """Return whether one 404 is inconclusive: the job was accepted and not paid."""
+        """Return whether one 404 is inconclusive: the job was accepted, not settled."""
         is_ours = entry.account == self._service.account
         return is_ours and entry.state in AT_WORK and entry.gone_at is None
 
     async def left_to_resend(self) -> list[Entry]:
-        """Return the unanswered submissions that `resume` sends again, oldest first."""
+        """Return the unanswered entries that `resume` resends, oldest first."""
         unanswered = await self._account_history.ask(
             History.unanswered_entries, **self._account_history.owner
         )
@@ -504,7 +502,7 @@ def _has_job(entry: Entry) -> bool:
 
 
 def read_take(take: object) -> Take:
-    """Return a count or "next"; raise an error for anything else."""
+    """Validate a take: a whole number from 1, or "next"."""
     if isinstance(take, str) and take == "next":
         return "next"
     count = whole(take)
@@ -519,10 +517,10 @@ _ORIGIN: ContextVar[str | None] = ContextVar("mediakit_origin", default=None)
 
 @contextmanager
 def asking_from(origin: str | None) -> Iterator[None]:
-    """Attribute the requests that are submitted within the block to a form.
+    """Attribute the submissions within the block to a form.
 
-    A context variable holds it, because `submit`, `retry` and `next_take` are public
-    and a user's own calls have no form.
+    This is a context variable because `submit`, `retry` and `next_take` are public, and
+    the user's own calls have no form.
     """
     token = _ORIGIN.set(origin)
     try:

@@ -1,4 +1,4 @@
-"""What an answer to a submission means: a job, a refusal, or not known."""
+"""The meaning of a response to a submission: a job, a refusal, or unknown."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def job_unless_lost(
 ) -> JobRecord | None:
     """Return the job in a response; None for a request-level error.
 
-    Of the responses with a 5xx status, only the two error shapes are the service's own
-    (spec 7.1), and `{message}` only at 500 (spec 4.3): a gateway answers 502 to 504
-    when it has lost the response to a request that it forwarded.
+    Of the responses with a 5xx status, only the two error shapes come from the service
+    (spec 7.1), and `{message}` only with 500 (spec 4.3): a gateway answers 502 to 504
+    when it has lost the response to a forwarded request.
 
     Raises:
         NoAnswerError: The response is neither, so the outcome is unknown.
@@ -78,10 +78,10 @@ def job_unless_lost(
 def temporary_rejection(
     answer: HttpResponse, job: JobRecord | None
 ) -> ErrorCode | None:
-    """Return why an answer rejects a submission temporarily; None if it does not.
+    """Return why a response rejects a submission temporarily; None if not.
 
-    A repeated request that was rejected earlier gets 200 with the failed job (spec
-    4.3); the job's error code replaces the status of the lost answer.
+    Repeating a request that was rejected returns 200 with the failed job (spec 4.3);
+    its error code then replaces the status of the lost response.
     """
     if job is None:
         return _TEMPORARY[429] if answer.status == 429 else None
@@ -92,11 +92,11 @@ def temporary_rejection(
 
 
 def leaves_doubt(answer: HttpResponse, job: JobRecord | None) -> bool:
-    """Return whether an answer without a job may hide one.
+    """Return whether a job may exist despite a response without one.
 
-    The service rejects what is too much with a job in its envelope (spec 7.1); a 429
-    without any words of the service comes from a gateway, which may have passed the
-    request on.
+    When the service limits the rate, it sends a job in its envelope (spec 7.1); a 429
+    without the service's error shape comes from a gateway, which may have forwarded the
+    request.
     """
     return job is None and answer.status == 429 and not answer.message
 
@@ -104,12 +104,11 @@ def leaves_doubt(answer: HttpResponse, job: JobRecord | None) -> bool:
 def is_conclusive(
     answer: HttpResponse, entry: Submission, now: datetime, *, in_doubt: bool
 ) -> bool:
-    """Return whether an answer without a job frees the key and the hold.
+    """Return whether a response without a job releases the key and the hold.
 
-    Gateways answer with `{message}`, too, so after an attempt that may have arrived it
-    says nothing about that attempt. Only a key that is bound to another body (409) has
-    no job of this request. A doubt that is a day old ends with any refusal of the
-    request.
+    Gateways respond with `{message}`, too, so after an attempt that may have arrived it
+    proves nothing about that attempt. Only a key that is bound to another body (409)
+    proves that there is no job. After a day, any refusal of the request is conclusive.
     """
     if not in_doubt or (answer.status == KEY_BOUND and answer.message):
         return True
@@ -118,11 +117,11 @@ def is_conclusive(
 
 
 def may_resend_unasked(entry: Entry, now: datetime) -> bool:
-    """Return whether an unanswered submission may be sent again without a call.
+    """Return whether an unanswered submission may be resent automatically.
 
     How long a service remembers a key is not specified (spec 4.3). After a day the
-    service may have forgotten it, and the job could be created twice: from then on,
-    only the same call by the user sends it again, as after a stop.
+    service may have forgotten it, and might create the job twice: from then on, and
+    after a stop, only the same call by the user sends it again.
     """
     return not _is_old(entry, now) and entry.error_code != STOPPED_CODE
 
@@ -144,8 +143,8 @@ def is_success(answer: HttpResponse) -> bool:
 def is_foreign(answer: HttpResponse) -> bool:
     """Return whether a refusal lacks the service's error shape (spec 7.1).
 
-    A gateway that cannot find the service answers 404, and knows nothing about earlier
-    attempts. It is worth a retry, except for a body that is too large for it (413).
+    A gateway that cannot find the service answers 404, which says nothing about earlier
+    attempts. A retry may help, except if the body is too large (413).
     """
     status = answer.status
     return status in _OF_THE_REQUEST and status != 413 and not answer.message

@@ -1,4 +1,4 @@
-"""How many submissions are sent at once, and how long none is sent after a 429."""
+"""Limits concurrent submissions, and pauses them after a 429."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SUBMITS_AT_ONCE = 16
 
 
 class SubmitSlots:
-    """Limits concurrent submissions: fewer after 429, more again after each 200.
+    """Limits concurrent submissions: fewer after a 429, more after each 200.
 
-    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
-    client share the limit, and all wait for the time that the service requests.
+    A 429 applies to the whole organization (spec 4.3), so all submissions of a client
+    share the limit, and all wait as long as the service requests.
     """
 
     def __init__(self, clock: Clock, at_once_n: int = SUBMITS_AT_ONCE) -> None:
@@ -27,28 +27,28 @@ class SubmitSlots:
 
     @property
     def at_once_n(self) -> int:
-        """Return how many submissions may be in flight now."""
+        """Return the current limit of submissions in flight."""
         return int(self._limiter.total_tokens)
 
     @property
     def closed_for_s(self) -> float:
-        """Return for how many more seconds no submission starts."""
+        """Return the seconds until submissions may start again."""
         return max(0.0, self._closed_until_s - self._clock.monotonic_s())
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free slot and hold it."""
+        """Wait for a free slot and occupy it."""
         await self._open()
         async with self._limiter:
             await self._open()
             yield
 
     def accepted(self) -> None:
-        """Note an accepted submission."""
+        """Record an accepted submission."""
         self._limiter.total_tokens = min(self._most_n, self.at_once_n + 1)
 
     def rejected(self, pause_s: float) -> None:
-        """Note a 429; only the first within a pause halves the limit."""
+        """Record a 429; only the first one within a pause halves the limit."""
         if self.closed_for_s == 0:
             self._limiter.total_tokens = max(1, self.at_once_n // 2)
         until_s = self._clock.monotonic_s() + pause_s

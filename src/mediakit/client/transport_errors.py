@@ -1,4 +1,4 @@
-"""Failures of the transport, translated: what happened, and whether it was sent."""
+"""Translates transport failures: what happened, and whether the request was sent."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _is_transport_error(error: Exception) -> bool:
 
 
 def _is_of_socks(error: Exception) -> bool:
-    """Return whether httpx passed on an error of its optional library for SOCKS."""
+    """Return whether an error comes from httpx's optional SOCKS library."""
     return type(error).__module__.startswith("socksio.")
 
 
@@ -155,7 +155,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 class _DropOwnRequests(logging.Filter):
-    """Drops the log records of our requests: a URL may be signed."""
+    """Drops the log records of our own requests, whose URLs may be signed."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not _is_ours.get()

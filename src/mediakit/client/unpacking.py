@@ -1,4 +1,4 @@
-"""Undoes the compression of a download that the server was asked not to compress."""
+"""Decompresses downloads from servers that compress although not asked to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GZIP_START = b"\x1f\x8b"
 
 
 def compressions_in(content_encoding: str | None) -> list[str]:
-    """Return the encodings that a header names, without labels that change no byte."""
+    """Return the encodings in a header, without labels that change no byte."""
     labels = [each.strip().lower() for each in (content_encoding or "").split(",")]
     return [label for label in labels if not _changes_no_byte(label)]
 
@@ -38,7 +38,7 @@ def _changes_no_byte(label: str) -> bool:
 
 
 async def unpacked(blocks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield what compressed blocks hold, in pieces of up to a megabyte."""
+    """Yield the content of compressed blocks, in pieces of up to a megabyte."""
     unpacker = _Unpacker()
     async for block in blocks:
         try:
@@ -51,7 +51,7 @@ async def unpacked(blocks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
 
 
 class _Unpacker:
-    """Unpacks gzip, also of several members, and deflate with its header."""
+    """Decompresses gzip, also with several members, and zlib's deflate."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_ANY_HEADER)
@@ -63,7 +63,7 @@ class _Unpacker:
         return self._member.eof
 
     def pieces(self, block: bytes) -> Iterator[bytes]:
-        """Yield what a block holds."""
+        """Yield the decompressed content of a block."""
         self._received_bytes += len(block)
         while block:
             if self._member.eof:

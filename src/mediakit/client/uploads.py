@@ -1,4 +1,4 @@
-"""Uploads local files that the service does not have yet, and records their URLs."""
+"""Uploads local files that the service does not have, and records their URLs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NO_JOB = "No job was submitted, and nothing is charged."
 
 
 class Fingerprint(NamedTuple):
-    """The hash of a file, in hex, and its size and time when it was hashed."""
+    """The hash of a file in hex, and its size and modification time."""
 
     sha256: str
     size_bytes: int
@@ -67,7 +67,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(path: Path) -> Fingerprint:
-    """Hash a file, reading it once in pieces."""
+    """Hash a file."""
     with path.open("rb") as file:
         stat = os.fstat(file.fileno())
         digest = file_digest(file, "sha256")
@@ -75,14 +75,14 @@ def fingerprint(path: Path) -> Fingerprint:
 
 
 class LocalMedium(NamedTuple):
-    """A local file that was checked and priced, and the field that names it."""
+    """A local file that was checked and priced, and its field."""
 
     path: Path
     info: MediaInfo
     field: str
 
     def is_as_it_was(self, size_bytes: int, changed_ns: int) -> bool:
-        """Return whether the file has not changed since it was checked."""
+        """Return whether the file is unchanged since it was checked."""
         return (size_bytes, changed_ns) == (self.info.size_bytes, self.info.changed_ns)
 
 
@@ -125,10 +125,10 @@ class Uploads:
         return (await self._one(medium, again=again)).url
 
     async def forget_missing(self, body: object) -> None:
-        """Forget those of a body's uploads that are not where they were uploaded.
+        """Forget recorded uploads of a body that the storage no longer has.
 
-        A network may have taken a file in place of the storage, and a sandbox may have
-        been reset.
+        A network may have accepted a file in place of the storage, or a sandbox may
+        have been reset.
         """
         sent = await self._account_history.ask(
             uploads.uploads_at, urls_in(body), service=self._account_history.service
@@ -143,7 +143,7 @@ class Uploads:
             )
 
     async def _is_missing(self, url: str) -> bool:
-        """Return whether the storage says that it has no such file."""
+        """Return whether the storage reports that the file does not exist."""
         headers = {"Range": "bytes=0-0", "Accept-Encoding": "identity"}
         with anyio.move_on_after(LOOK_FOR_S), suppress(NoAnswerError):
             async with self._http.get(url, headers=headers) as response:
@@ -151,7 +151,7 @@ class Uploads:
         return False
 
     async def all(self, media: Mapping[str, LocalMedium]) -> dict[str, UploadedFile]:
-        """Upload files at once, and return them by the same keys."""
+        """Upload files concurrently; return them under the same keys."""
         try:
             async with asyncio.TaskGroup() as group:
                 sent = {
@@ -201,9 +201,9 @@ class Uploads:
         )
 
     async def _put(self, medium: LocalMedium, tell: Tell) -> str:
-        """Upload a file, and return its permanent URL (spec 2.3).
+        """Upload a file and return its permanent URL (spec 2.3).
 
-        Each attempt has a grant of its own, which costs nothing and cannot be too old.
+        Each attempt requests a new grant, which costs nothing and cannot have expired.
         """
         name = f"{medium.field}: {medium.path.name}"
         tries = 0
@@ -295,7 +295,7 @@ class Uploads:
 
 
 def _answer_within_s(size_bytes: int) -> float:
-    """Return how long the storage may take to answer once it has the last byte."""
+    """Return how long the storage may take to respond after the last byte."""
     text = os.environ.get(TIMEOUT, "")
     try:
         seconds = float(text) if text else 0.0
@@ -311,8 +311,8 @@ async def _blocks(
 ) -> AsyncIterator[bytes]:
     """Read a file in blocks, on a thread.
 
-    After each read, the file must still be as it was hashed: a change during the upload
-    ends it before its last byte.
+    Each read checks that the file is unchanged since it was hashed; a change ends the
+    upload before its last byte.
     """
     size_bytes = medium.info.size_bytes
     done_bytes = 0
@@ -370,7 +370,7 @@ def _probe_any(path: object, field: str) -> LocalMedium:
 
 
 def _kinds_by_name(file: Path) -> list[MediaName]:
-    """Return the media, first the one that the name promises: it names the refusal."""
+    """Return the possible media; the first, from the suffix, is named in errors."""
     kinds: list[MediaName] = ["image", "video", "audio"]
     promised = (guess_type(file.name)[0] or "").partition("/")[0]
     return sorted(kinds, key=lambda kind: kind != promised)

@@ -1,4 +1,4 @@
-"""The secret that signs webhooks: read from an answer, never shown (spec 6.6)."""
+"""The secret that signs webhooks, which is never shown (spec 6.6)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _OLDER = re.compile(r"prev|old", re.IGNORECASE)
 class Secret:
     """A webhook signing secret; only `reveal()` shows it.
 
-    Until `previous_expires_at` the previous secret signs too; that is None if there is
-    none, or if it is not known.
+    The previous secret also signs until `previous_expires_at`, which is None if there
+    is no previous secret or its expiry is unknown.
     """
 
     _text: str
     previous_expires_at: datetime | None = field(default=None, compare=False)
 
     def reveal(self) -> str:
-        """Return the secret itself, such as for the environment of a receiver."""
+        """Return the secret, such as for the environment of a receiver."""
         return self._text
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class _PreviousSecret(Record):
 
 
 def secret_in(answer: HttpResponse, then: str = "") -> Secret:
-    """Return the one secret in a response, of which the interface shows the prefix."""
+    """Find the one secret in a response, by the prefix that secrets have."""
     facts = [*_facts_in(_json_or_text(answer))]
     secrets = {
         value
@@ -71,7 +71,7 @@ def _json_or_text(answer: HttpResponse) -> Any:
 
 
 def _facts_in(body: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value in a response with its name, at any depth."""
+    """Yield every value in a response, at any depth, with its name."""
     if isinstance(body, dict):
         for inner, value in body.items():
             yield from _facts_in(value, str(inner))

@@ -1,7 +1,7 @@
 """Plots: each takes a frame, draws on `ax`, and returns the Axes.
 
-Amounts are rounded to the cent; the Axes has the exact data that it shows as `frame`.
-Days are UTC days. Colours, fonts and sizes are those of `plt.style` and `rcParams`.
+Amounts are rounded to the cent; the exact data behind the plot is the `frame` of the
+Axes. Days are UTC days. Colours, fonts and sizes follow `plt.style` and `rcParams`.
 """
 
 from mediakit.plots.bars import changes, cost_per_keeper, share

@@ -1,4 +1,4 @@
-"""Horizontal bars: shares of spend, changes, and the cost of a kept result."""
+"""Horizontal bars: shares of spend, changes, and the cost per kept result."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def _kept_text(charge: int, jobs: int, keepers: int, _: int, cost: Any) -> str:
 
 
 def _named(sums: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return sums with the names, which are their index, as the column `by`."""
+    """Return sums with their index as the column `by`."""
     return sums.set_axis(sums.index.astype("str")).rename_axis(by).reset_index()
 
 
@@ -260,7 +260,7 @@ def _draw(
     colours: Sequence[str],
     keep: Literal["begin", "end"] = "end",
 ) -> None:
-    """Draw bars from the top down, each with its name and its text."""
+    """Draw bars from the top down, each with its name and text."""
     canvas.axes.barh(
         range(len(names)),
         [amount / MICRO_PER_USD for amount in micro_usd],

@@ -52,12 +52,11 @@ BY = {"project": "project", "api_key_id": "key"}  # the word that `daily` takes
 
 
 def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list[str]]:
-    """Sum a daily frame exactly, days without spend included.
+    """Sum a daily frame exactly, including days without spend.
 
-    Returns one row per day, without a zone, and one column per name, the largest first
-    and the rest last; and notes on the rows that are left out. The days are those that
-    were asked for if the frame is a whole response, otherwise from its first to its
-    last.
+    Returns one row per day, without a time zone, and one column per name, the largest
+    first and the rest last; and notes on the rows that are left out. A whole response
+    covers the requested days, any other frame those from its first to its last.
     """
     import pandas as pd
 
@@ -76,13 +75,13 @@ def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list
 
 
 def _days(frame: pd.DataFrame) -> pd.Series:
-    """Return the day of each row by the wall clock of its column, without a zone."""
+    """Return the day of each row, without a time zone or conversion."""
     days: pd.Series = frame[DAY].dt.tz_localize(None).dt.floor("D")
     return days
 
 
 def _requested_range(frame: pd.DataFrame) -> list[pd.Timestamp]:
-    """Return the first and the last day that a whole response was asked for."""
+    """Return the first and last requested day of a whole response."""
     import pandas as pd
 
     # A selection keeps the attrs of the response, but omitted days did have spend.
@@ -170,7 +169,7 @@ def _ends(sums: pd.DataFrame) -> tuple[date, date]:
 
 
 def _nothing(sums: pd.DataFrame) -> str:
-    """Describe a range without spend."""
+    """Return a text for a range without spend."""
     if not len(sums):
         return "No spend"
     first, last = _ends(sums)
@@ -178,7 +177,7 @@ def _nothing(sums: pd.DataFrame) -> str:
 
 
 def _patches(canvas: Canvas, names: list[str], amounts: list[str]) -> list[Any]:
-    """Return the entries of the legend from the top down, as they are stacked."""
+    """Return the legend's entries from the top down, in stacking order."""
     from matplotlib.patches import Patch
 
     colours = canvas.palette.of(names)
@@ -189,7 +188,7 @@ def _patches(canvas: Canvas, names: list[str], amounts: list[str]) -> list[Any]:
 
 
 def _draw_stack(canvas: Canvas, sums: pd.DataFrame, days_n: int) -> None:
-    """Draw each name as one outline: 16 times as fast as a bar for each day."""
+    """Draw each name as one outline, 16 times as fast as a bar for each day."""
     import numpy as np
 
     has_gaps = len(sums) <= MOST_BARS_WITH_GAPS
@@ -233,7 +232,7 @@ def in_days(canvas: Canvas) -> None:
     from matplotlib.ticker import Formatter
 
     class Days(Formatter):
-        """Writes "1 Nov", "8", "15", and the year at the end of the axis."""
+        """Formats ticks as "1 Nov", "8", "15", with the year at the end of the axis."""
 
         def __call__(self, x: float, pos: int | None = None) -> str:
             return self.format_ticks([x])[0]
@@ -260,7 +259,7 @@ def in_days(canvas: Canvas) -> None:
 
 
 def day_texts(days: Sequence[datetime]) -> list[str]:
-    """Return the labels of instants on an axis: what the one before does not say."""
+    """Return the labels of dates on an axis, without what the previous label says."""
     texts, before = [], None
     are_months = len(days) > 1 and all(
         (day.day, day.hour, day.minute) == (1, 0, 0) for day in days
@@ -353,7 +352,7 @@ def cumulative(
 def _refuse_mixed(
     frame: pd.DataFrame, budget: Budget | None, forecast: Forecast | None
 ) -> None:
-    """Refuse to compare a budget that counts its own requests with other spend."""
+    """Reject a budget with its own requests beside spend that includes others."""
     named = _name_of(budget)
     if named is not None and LEFT not in frame:
         raise InputError(
@@ -381,7 +380,7 @@ def _refuse_mixed(
 
 
 def _refuse_others(frame: pd.DataFrame, forecast: Forecast) -> None:
-    """Refuse to draw the forecast of a project or a key over the spend of others."""
+    """Reject the forecast of a project or a key over the spend of others."""
     for column in ("project", "api_key_id"):
         name = getattr(forecast, column)
         if name is None or (column in frame and (frame[column] == name).all()):
@@ -396,7 +395,7 @@ def _refuse_others(frame: pd.DataFrame, forecast: Forecast) -> None:
 
 
 def _name_of(budget: Budget | None) -> str | None:
-    """Return the name of a budget that counts only its own requests; else None."""
+    """Return the name of a budget that counts only its own requests, else None."""
     return budget.name if budget is not None and budget.counts_by_name else None
 
 
@@ -406,7 +405,7 @@ def _cumulated(
     ahead: pd.DataFrame | None,
     limit: int | None,
 ) -> pd.DataFrame:
-    """Return the frame that is drawn: the whole month if possible."""
+    """Return the frame to draw, for the whole month if possible."""
     import pandas as pd
 
     days = _days_drawn(by_day, ahead)
@@ -429,7 +428,7 @@ def _cumulated(
 
 
 def _days_drawn(by_day: pd.Series[int], ahead: pd.DataFrame | None) -> pd.Index:
-    """Return the days to draw; a forecast must cover those of the spend."""
+    """Return the days to draw; a forecast must cover the days of the spend."""
     import pandas as pd
 
     own = by_day.index
@@ -466,7 +465,7 @@ def _range_text(drawn: pd.DataFrame) -> str:
 
 
 def _draw_lines(canvas: Canvas, drawn: pd.DataFrame) -> None:
-    """Draw the fan of the forecast, the spend, and the budget."""
+    """Draw the forecast's fan, the spend, and the budget."""
     import numpy as np
     import pandas as pd
 

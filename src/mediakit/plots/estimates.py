@@ -1,4 +1,4 @@
-"""The charge of each job against its estimate."""
+"""Plots the charge of each job against its estimate."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def estimates(
 
 
 def _gathered(rows: pd.DataFrame, column: str) -> pd.Categorical:
-    """Name each row; the rarer names become "other"."""
+    """Return the name of each row; rare names become "other"."""
     import pandas as pd
 
     if rows.empty:
@@ -144,7 +144,7 @@ def _draw(
 
 
 def _format(canvas: Canvas, money: pd.DataFrame) -> None:
-    """Format both axes as logarithmic dollars, with zero if the data has it."""
+    """Format both axes as logarithmic dollars, including zero if the data does."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axes, amounts = canvas.axes, money.to_numpy() / MICRO_PER_USD
@@ -171,7 +171,7 @@ def _format(canvas: Canvas, money: pd.DataFrame) -> None:
 
 
 def _ticks(low: float, high: float, most: int) -> list[float]:
-    """Choose round dollars between two, as many as allowed."""
+    """Choose round dollar amounts in a range, up to a number of them."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     ticks: list[float] = []
     for steps in ((1, 2, 5), (1, 3), (1,)):

@@ -1,6 +1,6 @@
-"""Characters that the fonts of a plot cannot draw.
+"""Replaces characters that the fonts of a plot cannot draw.
 
-matplotlib would warn of each one whenever the plot is drawn, and draw a box.
+Without this, matplotlib warns of each such character and draws a box.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNSEEN = ("Mn", "Me", "Cf", "Cc")
 
 
 def drawable(text: str) -> str:
-    """Return a text with a box for each character that the fonts do not have."""
+    """Replace each character that the fonts lack with a box."""
     from matplotlib import rcParams
 
     glyphs = _characters(tuple(rcParams["font.family"]))
@@ -34,7 +34,7 @@ def _instead_of(character: str) -> str:
 
 @lru_cache
 def _characters(families: tuple[str, ...]) -> frozenset[str]:
-    """Return the characters of the fonts of some families, in which they are drawn."""
+    """Return the characters in the fonts that are used for some families."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     paths: list[Any] = []

@@ -126,7 +126,7 @@ def heatmap(
 
 
 def _ordered(frame: pd.DataFrame, column: str) -> pd.Series:
-    """Return a column as categories: numbers and sizes in order, others as given."""
+    """Return a column as categories; numbers and sizes in order, others as given."""
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
@@ -146,7 +146,7 @@ def _ordered(frame: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _size(value: object) -> float:
-    """Return the number that a size begins with; 2k is more than 1080p."""
+    """Return the number at the start of a size; 2k is larger than 1080p."""
     number = SIZE.match(str(value))
     if number is None:
         return 0.0
@@ -185,13 +185,13 @@ def _colour_cells(
 
 
 def _in_lines(text: str, letters: int, most: int) -> str:
-    """Break a name into lines; what is too long for them ends with an ellipsis."""
+    """Wrap a name; an ellipsis replaces what does not fit."""
     lines = wrap(text, letters, max_lines=most, placeholder="…")
     return "\n".join(lines) or text
 
 
 def _cell_px(canvas: Canvas) -> float:
-    """Return how wide a cell will be, once the names of the rows have their room."""
+    """Return the width of a cell beside the names of the rows."""
     axes = canvas.axes
     figure: Any = axes.figure
     box, columns = axes.get_window_extent(), axes.get_xlim()[1]
@@ -203,7 +203,7 @@ def _cell_px(canvas: Canvas) -> float:
 
 
 def _row_points(canvas: Canvas) -> float:
-    """Return about how high a cell will be, once what is below has its room."""
+    """Return the approximate height of a cell above the names of the columns."""
     axes = canvas.axes
     figure: Any = axes.figure
     height_px = axes.get_window_extent().height / axes.get_ylim()[0]
@@ -212,9 +212,10 @@ def _row_points(canvas: Canvas) -> float:
 
 
 def _name_rows(canvas: Canvas, names: Sequence[str]) -> None:
-    """Write the names of the rows: in two lines, or one, or smaller where rows are low.
+    """Label the rows, in two lines, in one, or in smaller letters if rows are low.
 
-    Of rows that are lower than the smallest letters, every second has a name, or fewer.
+    If rows are lower than the smallest letters, only every second row, or fewer, has a
+    label.
     """
     axes, row_points = canvas.axes, _row_points(canvas)
     places = [place + 0.5 for place in range(len(names))]
@@ -235,7 +236,7 @@ def _extents(labels: Sequence[Text]) -> list[Bbox]:
 
 
 def _name_columns(canvas: Canvas, names: Sequence[str], *, is_own: bool) -> None:
-    """Write the names of the columns: in lines if they are too wide, or upright."""
+    """Label the columns; long names are wrapped or turned upright."""
     axes, cell_px = canvas.axes, _cell_px(canvas)
     places = [place + 0.5 for place in range(len(names))]
     axes.set_xticks(places, names)
@@ -432,12 +433,12 @@ def ranking(
 
 
 def _are_above(names: Sequence[str]) -> bool:
-    """Tell whether names are too long to stand beside their rows."""
+    """Return whether names are too long to stand beside their rows."""
     return max(map(len, names), default=0) > LONGEST_BESIDE
 
 
 def _inches(names: Sequence[str]) -> float:
-    """Return the height of a figure with a row for each name."""
+    """Return the height of a figure with one row per name."""
     row_inches = NAMED_ROW_INCHES if _are_above(names) else ROW_INCHES
     return AROUND_INCHES + row_inches * max(len(names), 4)
 

@@ -1,4 +1,4 @@
-"""The style of the plots, and the columns and names that they draw."""
+"""The style of the plots, and the columns and names they use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ DARK_BELOW = 0.4  # of the luminance
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a theme; `accent` is of what is alone, `up` of limits, too."""
+    """The colours of a theme; `accent` is for single series, `up` also for limits."""
 
     paper: str
     ink: str
@@ -77,8 +77,8 @@ class Palette:
     def of(self, names: Sequence[str]) -> list[str]:
         """Return a colour for each name: a function's own, or the next free one.
 
-        Of several models of one function, one has the function's own colour. The same
-        names have the same colours in any order, so also in the next month.
+        If several models share a function, one has the function's own colour. The same
+        names get the same colours in any order, and so also in the next month.
         """
         own: dict[str, str] = {}
         rest = []
@@ -97,7 +97,7 @@ class Palette:
 
 
 def function_colours(place: int) -> dict[str, str]:
-    """Return the colours of functions, by kind; `place` is that of a theme."""
+    """Return the colours of functions by kind; `place` selects the theme."""
     declared = (request_type.declared for request_type in REQUEST_TYPES.values())
     return {each.kind: each.colours[place] for each in declared if each.colours}
 
@@ -131,7 +131,7 @@ THEMES = {"light": LIGHT, "dark": DARK}
 
 
 def luminance(colour: Any) -> float:
-    """Return how bright a colour looks, from 0 to 1."""
+    """Return the brightness of a colour, from 0 to 1."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(colour)
@@ -139,7 +139,7 @@ def luminance(colour: Any) -> float:
 
 
 def setting(name: str, ours: Any) -> Any:
-    """Return one of matplotlib's settings if `plt.style` or the user changed it."""
+    """Return a matplotlib setting if `plt.style` or the user changed it, or `ours`."""
     from matplotlib import rcParams, rcParamsDefault
 
     set_to = cast("dict[str, Any]", rcParams)[name]
@@ -147,7 +147,7 @@ def setting(name: str, ours: Any) -> Any:
 
 
 def _palette_of_settings() -> Palette:
-    """Return our colours, with those of `plt.style` where it has its own."""
+    """Return our palette, with the colours that `plt.style` changes."""
     from matplotlib import rcParams
 
     paper = setting("axes.facecolor", LIGHT.paper)
@@ -179,11 +179,11 @@ class Canvas:
 
     @property
     def text_size(self) -> Any:
-        """The size of texts in the plot, by matplotlib's `font.size`."""
+        """The size of texts in the plot, from matplotlib's `font.size`."""
         return "small" if self.compact else "medium"
 
     def drawable(self, text: str) -> str:
-        """Return a text in one line, with boxes for what the fonts cannot draw."""
+        """Return a text in one line, with boxes for characters that fonts lack."""
         line = " ".join(text.split())
         drawn = drawable(line)
         if drawn != line:
@@ -191,9 +191,10 @@ class Canvas:
         return drawn
 
     def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
-        """Shorten an external name to fit.
+        """Shorten a name to fit.
 
-        Paths differ at the end, prompts at the beginning: `keep` says which end stays.
+        Paths differ at the end and prompts at the beginning: `keep` says which part
+        stays.
         """
         text = self.drawable(text)
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
@@ -205,7 +206,7 @@ class Canvas:
     def names(
         self, texts: Sequence[str], *, keep: Literal["begin", "end"] = "end"
     ) -> list[str]:
-        """Shorten names; those that would look alike keep where they first differ."""
+        """Shorten names; those that would look alike keep the part that differs."""
         short = [self.name(text, keep=keep) for text in texts]
         by_name: dict[str, set[str]] = {}
         for text, name in zip(texts, short, strict=True):
@@ -218,7 +219,7 @@ class Canvas:
         ]
 
     def _around(self, text: str, at: int) -> str:
-        """Return the part of a name around a place, as long as a name may be."""
+        """Return the part of a name around a position, at most one name long."""
         text = self.drawable(text)
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
         begin = max(0, min(at - longest // 3, len(text) - longest))
@@ -236,7 +237,7 @@ class Canvas:
             self.axes.set_ylabel(self.drawable(y), **look)
 
     def quiet_frame(self, *sides: str) -> None:
-        """Hide all spines except these, and colour ticks and labels."""
+        """Hide all spines except the given ones, and colour ticks and labels."""
         for side, spine in self.axes.spines.items():
             spine.set_visible(side in sides)
             spine.set_color(self.palette.quiet)
@@ -245,16 +246,16 @@ class Canvas:
         self.axes.set_axisbelow(True)
 
     def grid(self, axis: Literal["x", "y", "both"], *sides: str) -> None:
-        """Draw grid lines in place of a frame."""
+        """Draw grid lines instead of a frame."""
         self.axes.grid(visible=True, axis=axis, color=self.palette.grid, linewidth=0.8)
         self.quiet_frame(*sides)
 
     def name_rows(
         self, names: Sequence[str], texts: Sequence[str], *, above: bool = False
     ) -> None:
-        """Write a name beside each row, from the top down, and a text at its right.
+        """Label the rows from the top down, each with a text at its right.
 
-        Long names stand above their rows, which then have the width for themselves.
+        Long names stand above their rows, which then use the full width.
         """
         axes = self.axes
         missing = max(4 - len(names), 0) / 2  # so that one row does not fill the plot
@@ -277,7 +278,7 @@ class Canvas:
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
     ) -> None:
-        """Draw the legend beside the plot; without entries, of all labelled artists."""
+        """Draw the legend beside the plot; by default, of all labelled artists."""
         look: dict[str, Any] = {} if handles is None else {"handles": handles}
         if self.compact:
             look |= {"fontsize": self.text_size, "title_fontsize": self.text_size}
@@ -296,7 +297,7 @@ class Canvas:
         legend.get_title().set_color(self.palette.ink)
 
     def finish(self, frame: pd.DataFrame, title: str, alt_text: str) -> Axes:
-        """Write the title, and attach the drawn frame and its text alternative."""
+        """Write the title, and attach the frame and the text alternative."""
         from matplotlib.text import Text
 
         axes = self.axes
@@ -333,7 +334,7 @@ class Canvas:
     # -- dollars ----------------------------------------------------------------------
 
     def dollars_up(self, text: str, notes: Sequence[str], x: str) -> None:
-        """Format the y axis in dollars, from zero or below to above the data."""
+        """Format the y axis in dollars, including zero and all data."""
         axes = self.axes
         low, top = _limits(axes.dataLim.y0, axes.dataLim.y1)
         axes.set_ylim(low, top)
@@ -355,7 +356,7 @@ class Canvas:
 
 
 def _differ_at(text: str, other: str, keep: Literal["begin", "end"]) -> int:
-    """Return where a name differs from another, nearest to the end that stays."""
+    """Return where two names differ, nearest to the part that stays."""
     if keep == "begin":
         pairs = zip(text, other, strict=False)
         return next((n for n, (a, b) in enumerate(pairs) if a != b), len(text) - 1)
@@ -369,8 +370,8 @@ def canvas_on(
 ) -> Canvas:
     """Prepare an Axes, or a new figure of notebook size, for a theme.
 
-    Without a theme, the colours are those of `plt.style`; a new figure may have another
-    height, in inches.
+    Without a theme, the colours are those of `plt.style`. `height` is that of a new
+    figure, in inches.
     """
     if theme is not None and theme not in THEMES:
         raise InputError(
@@ -435,7 +436,7 @@ def signed(amount_micro_usd: int) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Format a part of a whole with one decimal, such as "64.8%"."""
+    """Format a share with one decimal, such as "64.8%"."""
     return f"{100 * part / whole:.1f}%"
 
 
@@ -452,9 +453,10 @@ UNNAMED = "not named"
 def check(
     frame: object, needed: Sequence[str], expected: str, *, field: str = "frame"
 ) -> None:
-    """Reject a value that is not a frame with these columns, days and micro-USD typed.
+    """Reject a value that is not a frame with these columns.
 
-    `expected` says what the frame should be, and `field` is the argument's name.
+    Days and micro-USD must have their types. `expected` describes the frame, and
+    `field` is the argument's name.
     """
     import pandas as pd
     from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
@@ -476,8 +478,8 @@ def check(
 def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[str]:
     """Return the name of each row, in one line.
 
-    A function has its short name if the frame has the column `kind`, and its path too
-    where several functions share a short name.
+    A function has its short name if the frame has the column `kind`, followed by its
+    path if several functions share the short name.
     """
     import pandas as pd
 
@@ -494,7 +496,7 @@ def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[
 
 
 def largest(sums: pd.DataFrame, size: pd.Series[Any]) -> pd.DataFrame:
-    """Return the rows with the largest sizes first, and the rest summed in one."""
+    """Return the rows with the largest sizes, and the sum of the rest."""
     import pandas as pd
 
     order = size.sort_values(ascending=False, kind="stable").index
@@ -505,12 +507,12 @@ def largest(sums: pd.DataFrame, size: pd.Series[Any]) -> pd.DataFrame:
 
 
 def other(count: int) -> str:
-    """Return the name for a group of names."""
+    """Return the name for a group of other names."""
     return f"{OTHER}{count})"
 
 
 def notes_of(left_out: int, lacking: str) -> list[str]:
-    """Describe how many rows are not drawn, if any."""
+    """Return notes on rows that are not drawn."""
     if not left_out:
         return []
     rows = "row" if left_out == 1 else "rows"
@@ -518,16 +520,16 @@ def notes_of(left_out: int, lacking: str) -> list[str]:
 
 
 def listed(names: Sequence[str], texts: Sequence[str]) -> str:
-    """Return pairs as a sentence of a text alternative."""
+    """Join names and their texts to a sentence of a text alternative."""
     return "; ".join(f"{n} {text}" for n, text in zip(names, texts, strict=True))
 
 
 def drawn_charges(
     charges: pd.DataFrame, needed: Sequence[str], by: str
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Check charges, and leave out failed jobs that cost nothing: they have no result.
+    """Check charges, and leave out failed jobs that cost nothing.
 
-    Returns the other rows, and a note on those that are left out.
+    Returns the other rows, and a note on those left out.
     """
     check(charges, needed, "a frame of charges")
     if charges.empty:

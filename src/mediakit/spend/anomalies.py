@@ -25,7 +25,7 @@ SMALL_SHARE = 20
 def anomalies_frame(
     daily: pd.DataFrame, start: date, end: date, by: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Find unusual days in rows from thirteen weeks before the start.
+    """Find unusual days in rows that begin thirteen weeks before the start.
 
     See `AsyncSpend.anomalies`.
     """
@@ -51,10 +51,10 @@ def anomalies_frame(
 
 
 def _judged(totals: Whole, start: date, end: date) -> pd.DataFrame:
-    """Return the robust z-score of each day from the first spend on.
+    """Return the robust z-score of each day, from the first spend on.
 
-    It uses only days before the judged one. On a logarithmic scale, twice as much is as
-    far off as half. More refunded than paid is unusual on any day.
+    Each day is compared only with earlier days, on a logarithmic scale: twice and half
+    as much are equally unusual. A day with more refunds than charges is always unusual.
     """
     days = pd.date_range(start - HISTORY, end, unit="us")
     charges = pd.Series(totals, days)

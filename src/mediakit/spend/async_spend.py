@@ -1,4 +1,4 @@
-"""The spend reports of an asynchronous client as frames."""
+"""The spend reports of an asynchronous client, as frames."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OK = 200  # the status of a report that arrived but cannot be understood
 
 
 class AsyncSpend:
-    """Reads what was spent; reading is free (spec 4.19)."""
+    """Reports on spend; reading is free (spec 4.19)."""
 
     def __init__(
         self,
@@ -179,11 +179,11 @@ class AsyncSpend:
     async def reconcile(
         self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
     ) -> Reconciliation:
-        """Compare this history with the bill of a month (spec 4.19).
+        """Compare this history with the service's bill of a month (spec 4.19).
 
         The sums of the history, the daily report and the monthly report are compared by
-        function and API key. Each row has a verdict: equal, timing (a difference that
-        jobs can explain that are not settled yet, or at the month's edge), other_key,
+        function and API key. Each row has a verdict: equal, timing (jobs that are not
+        settled yet, or near the month's edge, can explain the difference), other_key,
         missing_here or missing_there; or none, if it cannot be compared.
 
         Args:
@@ -219,9 +219,9 @@ class AsyncSpend:
         return await to_thread.run_sync(reconciled, bill, history, kinds, own_keys)
 
     async def rates(self) -> pd.DataFrame:
-        """Compare what was charged with what was estimated (spec 8).
+        """Compare charges with estimates (spec 8).
 
-        Only completed jobs whose charge is known count. A job is wrong if its estimate
+        Only completed jobs with a known charge count. A job is wrong if its estimate
         was exact and its charge differs, or if it cost more than its upper bound.
 
         Returns:
@@ -236,7 +236,7 @@ class AsyncSpend:
         return await to_thread.run_sync(rate_audit, await self._history.frame())
 
     async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
-        """Report how much of a budget is used, over all clients of the history.
+        """Report how much of a budget is used, across all clients of the history.
 
         Args:
             budget: The budget.
@@ -382,7 +382,7 @@ class AsyncSpend:
         return await to_thread.run_sync(anomalies_frame, daily, first, last, columns)
 
     async def _today(self) -> date:
-        """Return today by the service's clock, which is read once."""
+        """Return today by the service's clock, reading the clock once."""
         if not self.service_clock.is_known:
             try:
                 await self._days.rows(DayQuery(None, None))
@@ -394,7 +394,7 @@ class AsyncSpend:
     async def _daily_or_charges(
         self, first: date, last: date, by: By = None
     ) -> tuple[pd.DataFrame, str]:
-        """Read some days, from this history if the report cannot be understood.
+        """Read some days; from this history if the report is unreadable.
 
         Returns:
             The rows, and words for whose they are if they are of this history alone.
@@ -433,7 +433,7 @@ class AsyncSpend:
         *,
         project: str | None = None,
     ) -> pd.DataFrame:
-        """Return every settled charge in the history, with what it was for (spec 2.2).
+        """Return every settled charge in the history, with its request (spec 2.2).
 
         Nothing is sent: the charges of all keys of this service are read from the
         history.
@@ -487,7 +487,7 @@ class AsyncSpend:
     ) -> Path:
         """Write the spend of a month as one HTML page, which opens without Jupyter.
 
-        It has the totals, the plots, the result of the reconciliation, the sums by
+        It contains the totals, the plots, the result of the reconciliation, the sums by
         function and by project, and every charge in this history as a table and as CSV.
         An existing file is replaced.
 
@@ -514,7 +514,7 @@ class AsyncSpend:
 
 
 def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
-    """Return the rows of one key, where the service reports keys."""
+    """Return the rows of one key, if the service reports keys."""
     if len(daily) and daily["api_key_id"].isna().all():
         accepted = "omitted, because the service's daily report does not name API keys"
         raise InputError(

@@ -1,8 +1,8 @@
-"""The responses of the billing endpoints as typed frames (spec 4.19).
+"""Parses the billing endpoints' responses into typed frames (spec 4.19).
 
 Money is int64 micro-USD, so sums are exact; a day is a midnight without a time zone and
-is never converted. Unknown columns are kept. `frame.attrs["unread"]` says what
-is in no sum; `frame.attrs["doubts"]`, what else could not be read or does not add up.
+is never converted. Unknown columns are kept. `frame.attrs["unread"]` lists what no sum
+includes; `frame.attrs["doubts"]` lists what else could not be read or does not add up.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Row = dict[str, Any]
 
 
 def daily_frame(body: object) -> pd.DataFrame:
-    """Make a frame of a daily spend response (spec 4.19).
+    """Parse a daily spend response into a frame (spec 4.19).
 
     Returns:
         One row per record, in the order sent and without totals: day
@@ -84,7 +84,7 @@ def daily_frame(body: object) -> pd.DataFrame:
 
 
 def monthly_frame(body: object, month: str) -> pd.DataFrame:
-    """Make a frame of a monthly report (spec 4.19).
+    """Parse a monthly report into a frame (spec 4.19).
 
     Returns:
         One row per record, in the order sent and without totals: month, model_id, model
@@ -105,7 +105,7 @@ def monthly_frame(body: object, month: str) -> pd.DataFrame:
 
 
 def csv_frame(text: str) -> pd.DataFrame:
-    """Make a frame of a month's CSV, without its totals row (spec 4.19).
+    """Parse a month's CSV into a frame, without its totals row (spec 4.19).
 
     Returns:
         One row per model, in the order sent: model_id, model and function
@@ -140,7 +140,7 @@ def csv_frame(text: str) -> pd.DataFrame:
 
 
 def warn_of_incomplete(frame: pd.DataFrame) -> bool:
-    """Warn of what is in no sum or in doubt; tell whether there is anything."""
+    """Warn of unread or doubtful parts; return whether there are any."""
     texts = [*frame.attrs.pop("unread"), *frame.attrs.pop("doubts")]
     for text in texts:
         warnings.warn(text, IncompleteDataWarning, stacklevel=2)
@@ -160,7 +160,7 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def _without_sums(
     rows: pd.DataFrame, report: dict[str, Any]
 ) -> tuple[pd.DataFrame, dict[str, Any], int]:
-    """Leave out the rows that are totals; a single one is the report's total.
+    """Drop the rows that are totals; a single one is the report's total.
 
     Returns:
         The rows, the report around them, and how many rows that do not say so were sums
@@ -185,9 +185,9 @@ def _typed(
     what: str,
     sums_n: int = 0,
 ) -> pd.DataFrame:
-    """Type the rows, and compare them with the report around them.
+    """Convert the rows to column types, and check them against the report's totals.
 
-    Of the report's rows, `sums_n` were left out as sums of others.
+    `sums_n` rows of the report were left out as sums of others.
     """
     typed: dict[str, Any] = {}
     unread, doubts = list[str](), list[str]()
@@ -246,7 +246,7 @@ def _typed(
 
 
 def _stated(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values around the rows, those of a summary included."""
+    """Yield the names and values around the rows, including a summary's."""
     for name, value in report.items():
         if isinstance(value, dict) and _SUMMARY.fullmatch(name):
             yield from value.items()
@@ -255,7 +255,7 @@ def _stated(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _whole_paths(columns: Mapping[str, Any]) -> Any:
-    """Return the whole path of each row's function; few rows differ in their names."""
+    """Return the full function path of each row; rows have few distinct names."""
     named = {name: columns[name] for name in _NAMES if name in columns}
     codes = pd.DataFrame({n: pd.factorize(named[n])[0] for n in named})
     number = codes.groupby([*codes], sort=False).ngroup().to_numpy()
@@ -266,7 +266,7 @@ def _whole_paths(columns: Mapping[str, Any]) -> Any:
 
 
 def _whole_path(names: Mapping[str, Any]) -> str | None:
-    """Return the path vendor/model/function that a row names, at once or in parts.
+    """Return the path vendor/model/function that a row names, whole or in parts.
 
     Two models can have a function of the same name.
     """
@@ -314,9 +314,9 @@ def rows_of(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the rows in a body as a table, and everything else in it.
 
-    The rows are the body's own list, or its "rows", or else the one list inside it that
-    has the charge; without columns if all lists are empty. Rows have one name of each
-    group of `needed`, the charge first.
+    The rows are the body itself if it is a list, or its "rows", or the only list inside
+    that has the charge. If all lists are empty, the table has no columns. Rows must
+    have one name of each group in `needed`, the charge first.
     """
     if isinstance(body, dict) and isinstance(body.get("rows"), list):
         lists = [body["rows"]]
@@ -341,20 +341,20 @@ def rows_of(
 def check_names(
     columns: Collection[Any], what: str, needed: Sequence[Sequence[str]]
 ) -> None:
-    """Raise a `ServiceError` if rows lack a name of each group."""
+    """Raise a `ServiceError` if rows lack a name of any group."""
     for names in needed:
         if not any(name in columns for name in names):
             raise unread(what, f"no {' and no '.join(names)}")
 
 
 def unread(what: str, found: str) -> ServiceError:
-    """Return the error that says why the rows of a report are not read."""
+    """Return the error that explains why a report's rows cannot be read."""
     text = f"The {what} could not be read: it has {found}. Read it in the portal."
     return ServiceError(text, status=200)
 
 
 def table_of(records: Sequence[Row]) -> pd.DataFrame:
-    """Make a table of records, in the order in which names first appear.
+    """Make a table of records, with columns in order of first appearance.
 
     A list of nested records with amounts is expanded: each becomes a row, with the
     texts of the outer record but not its sums. A column of objects, such as usage,

@@ -1,4 +1,4 @@
-"""The spend reports of a client as frames, and as a dashboard."""
+"""The spend reports of a blocking client, as frames and as a dashboard."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Spend(Blocking):
         """Return the dashboard of a month, to display in a cell.
 
         It shows the figures, the plots with their data, and the result of the
-        reconciliation, and exports the charges as CSV, Parquet, Excel and FOCUS. When
-        the cell runs again, the selection is kept.
+        reconciliation, and exports the charges as CSV, Parquet, Excel and FOCUS.
+        Rerunning the cell keeps the selection.
 
         Args:
             month: The month to begin with, YYYY-MM in UTC; the current one when

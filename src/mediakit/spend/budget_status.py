@@ -1,4 +1,4 @@
-"""How much of a named budget is used, and its burn-down by day."""
+"""The use of a named budget, and its burn-down by day."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BudgetStatus:
 
     @property
     def left_micro_usd(self) -> int:
-        """Return the most that a further request may cost."""
+        """Return the highest price that another request may have."""
         used = self.spent_micro_usd + self.held_micro_usd
         return max(0, self.budget.limit_micro_usd - used)
 
@@ -55,13 +55,13 @@ class BudgetStatus:
     def level(self) -> int | None:
         """Return the highest warning level that is reached, as a percentage.
 
-        Held amounts count, as they do for the limit. None if below all levels.
+        Held amounts count, as they do for the limit. None below all levels.
         """
         return self.budget.level(self.spent_micro_usd + self.held_micro_usd)
 
     @property
     def text(self) -> str:
-        """Summarize in one sentence how much of the budget is used."""
+        """Return a sentence on how much of the budget is used."""
         return budget_text(self.budget, self.spent_micro_usd, self.held_micro_usd)
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class BudgetStatus:
 def budget_status(
     history: History, budget: object, now: datetime, month: str | None = None
 ) -> BudgetStatus:
-    """Read from the history how much of a budget is used; blocks.
+    """Read a budget's use from the history; blocks.
 
     Charges of all services and accounts of the history count.
     """
@@ -119,10 +119,10 @@ def budget_status(
 def budget_days(
     history: History, budget: Budget, month: str, first: date, last: date
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Read from the history what counts against a budget, by day; blocks.
+    """Read a budget's daily charges from the history; blocks.
 
-    Returns one amount per day, micro-USD, and what was spent before the month of a
-    budget that never resets. The last day is in that month.
+    Returns one amount per day, in micro-USD, and what was spent before the month under
+    a budget that never resets. The last day is in that month.
     """
     charges: list[tuple[date, int]] = []
     if budget.period is None:
@@ -144,7 +144,7 @@ def budget_days(
 
 
 def _charges(history: History, label: str, month: str | None) -> Charges:
-    """Read the charges under a label; each is on a day of its month."""
+    """Read the charges under a label, each with a day of its month."""
     found = ((at.date(), charge) for at, charge in history.budget_charges(label))
     if month is None:
         return tuple(found)

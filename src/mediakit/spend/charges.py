@@ -1,4 +1,4 @@
-"""The settled charges of the history: as a frame, by project, and beside estimates."""
+"""The settled charges of the history: as a frame, by project, against estimates."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def charges_frame(
 
 
 def without_zones(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with its instants in UTC, without saying so: Excel cannot."""
+    """Return a frame with instants as naive UTC, because Excel has no zones."""
     zoned = {
         str(n): frame[n].dt.tz_localize(None) for n in frame.select_dtypes("datetimetz")
     }
@@ -93,7 +93,7 @@ def without_zones(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def midnight(day: date) -> datetime:
-    """Return the instant in UTC at which a day begins."""
+    """Return the start of a UTC day."""
     return datetime.combine(day, time(), UTC)
 
 
@@ -112,10 +112,11 @@ def _report(first: date | None, last: date | None) -> dict[str, str]:
 def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     """Divide each row among projects; the sums do not change.
 
-    A job counts on the first day, from its end to when it was read as settled, on
-    which the service's charges for its function can include it. Charges that are not
-    in the history stay in a row without a project, and so do those of a function that
-    several keys charged on a day: the history does not know which key a project used.
+    A job counts on the first day, from its end to when its settlement was read, on
+    which the service's charges for its function can include it. Charges that are not in
+    the history stay in a row without a project. So do charges of a function that
+    several keys used on a day, because the history does not know which key a project
+    used.
     """
     names = [name for name in ("model_id", "model", "function") if name in frame]
     paths = map(path_of, plain_rows(frame[names]))
@@ -156,7 +157,7 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
 
 
 def _jobs(charges: pd.DataFrame) -> Iterator[tuple[str, str, int, int, int]]:
-    """Yield path, project, charge, and the days of end and settlement, oldest first."""
+    """Yield path, project, charge, and days of end and settlement, oldest first."""
     is_job = (charges["status"] == "completed") & charges["project"].notna()
     rows = charges[is_job].iloc[::-1]
     yield from zip(
@@ -185,8 +186,8 @@ def _whole(column: pd.Series) -> list[int | None]:
 def rate_audit(history: pd.DataFrame) -> pd.DataFrame:
     """Compare charges with estimates; see `AsyncSpend.rates` for the columns.
 
-    Only completed jobs whose charge is known count, at the restated charge if the
-    service restated it. A job without an upper price has an unknown estimate.
+    Only completed jobs with a known charge count, at the restated charge if the service
+    restated it. A job without an upper price has an unknown estimate.
     """
     is_charged = history["charge_micro_usd"].notna()
     jobs = history[is_charged & (history["status"] != JobStatus.FAILED)]

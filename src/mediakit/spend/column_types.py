@@ -1,6 +1,6 @@
-"""Typed columns: exact whole numbers, days that stay days, and dollars.
+"""Column types: exact whole numbers, days without time zones, and dollars.
 
-Money never passes through a float. A value that cannot be read is missing, never zero.
+Money never passes through a float. An unreadable value is missing, never zero.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KINDS: Mapping[str, Any] = {
 
 
 def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return values as texts; None is missing."""
+    """Convert values to texts; None is missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values
     known = values.astype("object").where(values.notna(), None)
@@ -40,7 +40,7 @@ def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def as_whole(values: pd.Series[Any], *, nullable: bool = False) -> Any:
-    """Make int64 of whole numbers, or Int64 where any is missing or unreadable."""
+    """Convert whole numbers to int64, or to Int64 if any is missing or unreadable."""
     if infer_dtype(values) == "integer":
         with suppress(OverflowError):
             return values.astype("Int64" if nullable or values.hasnans else "int64")
@@ -49,7 +49,7 @@ def as_whole(values: pd.Series[Any], *, nullable: bool = False) -> Any:
 
 
 def as_days(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Make midnights from days, exactly as written.
+    """Convert days to midnights, exactly as written.
 
     A time or an offset after the day is ignored: converting it to UTC could move the
     charge to another day.
@@ -61,7 +61,7 @@ def as_days(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def as_sent(values: pd.Series[Any]) -> Any:
-    """Keep an unknown column, typed if all its values have one type."""
+    """Keep an unknown column; it gets a type if all its values have that type."""
     kind = KINDS.get(infer_dtype(values))
     with suppress(OverflowError):
         if kind is not None:
@@ -70,7 +70,7 @@ def as_sent(values: pd.Series[Any]) -> Any:
 
 
 def whole_number(value: object) -> int | None:
-    """Read a whole number of 64 bits, also "3", "1,234" or 3.0; else None."""
+    """Parse a 64-bit whole number, such as 3, "3", "1,234" or 3.0; else None."""
     number = None
     if isinstance(value, int) and not isinstance(value, bool):
         number = value
@@ -86,14 +86,14 @@ def whole_number(value: object) -> int | None:
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows of plain values; what is missing is None."""
+    """Return the rows as dicts of Python values; a missing one is None."""
     plain = frame.astype("object")
     rows = plain.where(plain.notna(), None).to_dict("records")
     return [{str(name): row[name] for name in row} for row in rows]
 
 
 def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:
-    """Add a column; a service column with the same name is renamed."""
+    """Add a column; rename a column of the service with the same name."""
     if name in frame:
         frame.columns = [f"{n}{AS_SENT}" if n == name else n for n in frame.columns]
     frame[name] = values
@@ -106,5 +106,5 @@ def add_dollars(frame: pd.DataFrame) -> None:
 
 
 def dollars(micro_usd: pd.Series[Any]) -> pd.Series[float]:
-    """Return US dollars, exact to the micro-USD below 9 billion."""
+    """Convert to US dollars, exact to the micro-USD below 9 billion."""
     return micro_usd.astype("float64") / MICRO_PER_USD

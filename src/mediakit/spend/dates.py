@@ -1,4 +1,4 @@
-"""Days and months of the billing endpoints, and the service's current day.
+"""UTC days and months of the billing endpoints, and the service's current day.
 
 Billing uses UTC days (spec 4.19), so an instant is rejected: its day depends on the
 time zone, and guessing could move charges between days.
@@ -44,18 +44,18 @@ MONTHS = (
 
 
 def month_name(month: str) -> str:
-    """Write a month, such as "October 2026"."""
+    """Format a month, such as "October 2026"."""
     year, number = month.split("-")
     return f"{MONTHS[int(number) - 1]} {year}"
 
 
 def day_name(day: date) -> str:
-    """Write a day, such as "1 October 2026"."""
+    """Format a day, such as "1 October 2026"."""
     return f"{day.day} {month_name(month_of(day))}"
 
 
 def days_name(first: date, last: date) -> str:
-    """Write a range of days, such as "1 to 31 October 2026"."""
+    """Format a range of days, such as "1 to 31 October 2026"."""
     if first == last:
         return day_name(last)
     begin = str(first.day)
@@ -67,7 +67,7 @@ def days_name(first: date, last: date) -> str:
 
 
 def day_range(start: str | date, end: str | date) -> tuple[str, str]:
-    """Read the first and the last day of a range, both inclusive (spec 4.19)."""
+    """Parse the first and last day of a range, both included (spec 4.19)."""
     first, last = read_day("start", start), read_day("end", end)
     if last < first:
         raise InputError(
@@ -81,7 +81,7 @@ def day_range(start: str | date, end: str | date) -> tuple[str, str]:
 
 
 def month_text(month: object) -> str:
-    """Read a calendar month in UTC, "YYYY-MM" or any of its days (spec 4.19)."""
+    """Parse a UTC month, given as "YYYY-MM" or as any of its days (spec 4.19)."""
     is_day = isinstance(month, date | np.datetime64 | pd.Period)
     if is_day and not _MONTH.fullmatch(str(month)):
         return month_of(read_day("month", month))
@@ -110,7 +110,7 @@ def end_of_month(month: str) -> date:
 
 
 def read_day(field: str, day: object) -> date:
-    """Read a day in UTC: text, or a date of Python, pandas or numpy (spec 4.19)."""
+    """Parse a UTC day: a text, or a date of Python, pandas or numpy (spec 4.19)."""
     if isinstance(day, pd.Timestamp | np.datetime64):
         instant: Any = pd.Timestamp(day)  # it may be NaT
         if not pd.isna(instant) and instant == instant.normalize():
@@ -130,7 +130,7 @@ def read_day(field: str, day: object) -> date:
 
 
 def by_month(first: date, last: date) -> list[Range]:
-    """Split a range into the days of each calendar month, both ends included."""
+    """Split a range of days by calendar month, both ends included."""
     if (last.year - first.year) * 12 + last.month - first.month >= MOST_MONTHS:
         raise InputError(
             "start",
@@ -151,7 +151,7 @@ def month_end(day: date) -> date:
 
 
 def days_before(last: date, days: int) -> date:
-    """Return the day a number of days earlier, or the first day of the calendar."""
+    """Return an earlier day, but not before the first day of the calendar."""
     return date.fromordinal(max(last.toordinal() - days, 1))
 
 
@@ -161,8 +161,8 @@ def days_before(last: date, days: int) -> date:
 class ServiceClock:
     """The service's time, known from the `Date` of its responses.
 
-    Charges are dated by the service's clock. Near midnight, or if this machine's
-    clock is wrong, the day can differ.
+    Charges are dated by the service's clock. Near midnight, or if this machine's clock
+    is wrong, the day can differ.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -171,13 +171,13 @@ class ServiceClock:
         self.is_known = False
 
     def note(self, responded_at: datetime | None) -> None:
-        """Record the time at which the service responded; None is ignored."""
+        """Record the time of a response; None is ignored."""
         if responded_at is not None:
             self._ahead = responded_at - self._clock.now()
             self.is_known = True
 
     def now(self) -> datetime:
-        """Return the instant at the service, in UTC."""
+        """Return the current time of the service, in UTC."""
         now = self._clock.now()
         try:
             return now + self._ahead
@@ -190,9 +190,9 @@ class ServiceClock:
         return self._ahead if abs(self._ahead) > SAME_CLOCK else timedelta()
 
     def today(self) -> date:
-        """Return the day at the service, in UTC."""
+        """Return the current day of the service, in UTC."""
         return self.now().date()
 
     def month(self) -> str:
-        """Return the month at the service, YYYY-MM in UTC."""
+        """Return the current month of the service, YYYY-MM in UTC."""
         return month_of(self.today())

@@ -1,4 +1,4 @@
-"""Spend frames as files: CSV, Parquet and Excel, and charges in FOCUS columns."""
+"""Exports spend frames as CSV, Parquet and Excel, and charges as FOCUS."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def export(
 def export_bytes(
     frame: pd.DataFrame, suffix: str, *, escape_formulas: bool = False
 ) -> bytes:
-    """Return the content of such a file."""
+    """Return the content of an exported file."""
     write = _WRITERS.get(suffix.lower())
     if write is None:
         accepted = "a file name that ends in .csv, .parquet or .xlsx"
@@ -76,7 +76,7 @@ def export_bytes(
 
 
 def write_file(path: str | Path, content: bytes) -> Path:
-    """Write a file under a temporary name, then give it its own."""
+    """Write a file atomically."""
     target = Path(path).expanduser()
     try:
         write_whole(LocalTarget(target), content)
@@ -90,7 +90,7 @@ def write_file(path: str | Path, content: bytes) -> Path:
 
 
 def _with_texts(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
-    """Return a frame with another text in place of each one, names included."""
+    """Return a frame with a function applied to each text, names included."""
     from pandas.api.types import is_string_dtype
 
     def changed(value: object) -> object:
@@ -102,7 +102,7 @@ def _with_texts(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFra
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    """Write days as "2026-10-31" and instants as "2026-10-31T23:59:59Z"."""
+    """Format as CSV, with days as "2026-10-31" and instants in UTC with a Z."""
     instants = frame.select_dtypes(["datetime", "datetimetz"])
     texts = {str(name): _utc_text(instants[name]) for name in instants}
     # With these line ends, a carriage return in a text is quoted too and begins no row.
@@ -126,7 +126,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 
 def _excel(frame: pd.DataFrame) -> bytes:
-    """Return a workbook with one sheet; instants are in UTC, which Excel cannot say."""
+    """Return a workbook with one sheet; instants are naive UTC."""
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     def legal(text: str) -> str:

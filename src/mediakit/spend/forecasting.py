@@ -1,4 +1,4 @@
-"""Forecasts of a month's total, from the charges of the days before."""
+"""Forecasts of a month's total from the charges of earlier days."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Forecast:
 
     @property
     def has_interval(self) -> bool:
-        """Tell whether there is enough spend for an interval."""
+        """Return whether there is enough spend for an interval."""
         return self.complete_days >= WEEK
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ class Forecast:
 
 
 def first_day_needed(month: str) -> date:
-    """Return the first day whose charges a forecast of a month uses."""
+    """Return the first day that the forecast of a month uses."""
     return first_of_month(month) - HISTORY
 
 
@@ -116,7 +116,7 @@ def refuse_future(month: str, today: date) -> None:
 
 
 def daily_totals(daily: pd.DataFrame, first: date, last: date) -> Whole:
-    """Add up the known charges of each day of a range, micro-USD."""
+    """Sum the known charges of each day in a range, in micro-USD."""
     known = daily.dropna(subset=["day", CHARGE]).astype({CHARGE: "int64"})
     days = pd.date_range(first, last)
     totals = known.groupby("day")[CHARGE].sum().reindex(days, fill_value=0)
@@ -135,12 +135,12 @@ def forecast_month(
     api_key_id: str | None = None,
     until: date | None = None,
 ) -> Forecast:
-    """Forecast a month from its charges so far and those before it.
+    """Forecast a month from its charges so far and earlier ones.
 
     `totals` are the charges of each day from `first_day_needed(month)` to today, whose
-    charges are incomplete, or to the end of the month; micro-USD. `of` says whose they
-    are. A refund counts in what is spent so far, and widens the interval, but says
-    nothing of what the days to come cost. After `until`, nothing is expected.
+    charges are incomplete, or to the end of the month, in micro-USD. `of` describes
+    their origin. A refund lowers the spend so far and widens the interval, but does not
+    lower the coming days. Nothing is expected after `until`.
     """
     first, last = first_of_month(month), end_of_month(month)
     spent = np.cumsum(totals[HISTORY.days :])
@@ -197,10 +197,10 @@ def forecast_month(
 
 
 def _chance_of_end(complete: Whole) -> float:
-    """Return how likely the spend has ended, by the pause before today.
+    """Return the probability that spending has ended, from the current pause.
 
-    Only a pause that is longer than each one before says something. Pauses are taken to
-    be geometric, and one of them to be the last.
+    It is 0 unless the pause is longer than every earlier one. Pauses are modelled as
+    geometric, and one of them as the last.
     """
     is_idle = np.concatenate([[False], complete <= 0, [False]])
     pauses = np.diff(np.flatnonzero(np.diff(is_idle)))[::2]
@@ -215,9 +215,9 @@ def _chance_of_end(complete: Whole) -> float:
 def _ahead(
     complete: Whole, of_today: int, so_far: int, left_n: int, ended: float
 ) -> Whole:
-    """Return low, expected and high, cumulative, for today and each day after.
+    """Return low, expected and high, cumulative, for today and each later day.
 
-    `complete` are net of refunds; `ended` is how likely nothing more comes.
+    `complete` is net of refunds; `ended` is the probability that nothing more comes.
     """
     if not len(complete) or left_n < 1:
         return np.full((1, 3), so_far)
@@ -274,16 +274,17 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
 
 
 def _wider(n: float) -> float:
-    """Return how much wider an interval of few values is than one of many.
+    """Return how much wider an interval of few values must be than of many.
 
-    It is Student's t for n degrees of freedom by the normal distribution, at 80%.
+    It is the ratio of Student's t, with n degrees of freedom, to the normal quantile at
+    80%.
     """
     n = max(n, 1)
     return 1 + 0.66 / n + 0.45 / n**2
 
 
 def _spread(days: Whole) -> float:
-    """Return how far days are off; from the third week on, off their weekday's mean."""
+    """Return the spread of days; from the third week on, around weekday means."""
     count = len(days)
     weekdays = np.arange(count) % WEEK if count > 2 * WEEK else np.zeros(count, "int64")
     sums, counts = np.bincount(weekdays, days), np.bincount(weekdays)
@@ -364,6 +365,6 @@ def _budget_text(
 
 
 def _cents(micro_usd: int) -> str:
-    """Format an estimate in whole cents; finer digits are not meaningful."""
+    """Format an estimate in whole cents."""
     cents = (2 * micro_usd + CENT_MICRO_USD) // (2 * CENT_MICRO_USD)
     return format_usd(cents * CENT_MICRO_USD)

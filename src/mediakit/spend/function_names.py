@@ -1,4 +1,4 @@
-"""Which function a name in a report stands for.
+"""Matches function names in the service's reports with known functions.
 
 The interface says only that reports are "grouped by model/function" (spec 4.19).
 """
@@ -18,14 +18,14 @@ WHOLE_SLASHES = 2  # vendor/model/function
 
 
 def path_of(row: Mapping[str, Any]) -> str | None:
-    """Return the function path that a service row names, as far as it does."""
+    """Return the function path that a row names, as far as it does."""
     model, function = row.get("model"), row.get("function")
     path = row.get("model_id") or (function if function and "/" in function else None)
     return path or "/".join(filter(None, (model, function))) or None
 
 
 def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
-    """Return mediakit's name for each row's function; missing if no path is bound.
+    """Return mediakit's name for each row's function; missing if unknown.
 
     The path is the model_id, the function, the model, or both parts together.
     """
@@ -43,11 +43,11 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
 def function_names(
     reported: Collection[str], ours: Collection[str], catalog: Collection[str]
 ) -> tuple[dict[str, str], set[str]]:
-    """Match the names in reports with the paths of the history and of the catalog.
+    """Match the names in reports with the paths of the history and the catalog.
 
     The interface says only that reports are "grouped by model/function" (spec 4.19): a
-    name may be a path, its end, its vendor/model, or its model alone. A name of several
-    functions of the history stands for all of them.
+    name may be a path, its end, its vendor/model, or its model alone. A name that fits
+    several functions of the history stands for all of them.
 
     Returns:
         The common name of each name that has another one, and the names in reports that

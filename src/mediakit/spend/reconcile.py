@@ -1,8 +1,8 @@
 """Compares a month's bill with the history, by function and API key (spec 4.19).
 
-The service reports sums by day, API key and function, and names no job. The history
+The service reports sums by day, API key and function, and names no jobs. The history
 dates a charge by when it was first read as settled, and does not know the ID of its API
-key. Sums are compared, and nothing else is concluded.
+key. So only sums are compared.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ SENTENCES = {
 
 
 def month_entries(history: pd.DataFrame, bill: Bill) -> pd.DataFrame:
-    """Return what `client.history.frame()` has of a month, one row per job.
+    """Return the part of `client.history.frame()` for a month, one row per job.
 
-    Columns function, job_id, and in micro-USD (Int64): likely, and how much of it the
-    service may count in the month at least and at most, <NA> without a limit.
+    Columns function, job_id, and in micro-USD (Int64): likely, and the least and the
+    most of it that the service may count in the month, <NA> without a limit.
     """
     jobs = history[~history["job_id"].duplicated() | history["job_id"].isna()]
     start, end = (pd.Timestamp(day, tz="UTC") for day in bill.days)
@@ -125,7 +125,7 @@ def reconciled(
 
 
 def _keys_refusal(bill: Bill, entries: pd.DataFrame, own_keys: Sequence[str]) -> str:
-    """Return why keys cannot be applied; empty if they can."""
+    """Return why the given keys cannot be compared; "" if they can."""
     keys = {key for (_, key), micro_usd in bill.daily.items() if micro_usd}
     # If none is ours, most likely keys or their names were passed, and not their IDs.
     is_none_ours = keys.isdisjoint(own_keys) and bool(entries["likely"].any())
@@ -183,7 +183,7 @@ def _rows(
 
 @dataclass(frozen=True)
 class ComparedSums:
-    """Both sides of what API keys were charged for a function, micro-USD."""
+    """The charges for a function and its API keys on both sides, in micro-USD."""
 
     function: str | None  # None for all of them
     keys: tuple[str, ...] = ()  # none for what only the monthly report has
@@ -199,12 +199,12 @@ class ComparedSums:
 
     @property
     def charged(self) -> int:
-        """Return the charge; the monthly report is the bill."""
+        """Return the charge; the monthly report takes precedence."""
         return (self.daily or 0) if self.monthly is None else self.monthly
 
     @property
     def difference(self) -> int:
-        """Return the charge less what the history likely has."""
+        """Return the charge minus the likely sum of the history."""
         return self.charged - self.history
 
     @property
@@ -247,18 +247,18 @@ class Reconciliation:
 
     @property
     def history_micro_usd(self) -> int:
-        """The charges in this history that are likely of the month."""
+        """The charges in this history that likely belong to the month."""
         return sum(row.history for row in self._rows)
 
     @property
     def is_explained(self) -> bool:
-        """Whether both reports were read, and the history has the same sums."""
+        """Whether both reports were read and the history has the same sums."""
         reasons = {row.reason or row.verdict for row in self._rows}
         return not self._refusals and reasons <= {"equal"}
 
     @property
     def text(self) -> str:
-        """One sentence; its amounts add up to the charge and to the history's sum."""
+        """One sentence, whose amounts add up to both totals."""
         month = f"{month_name(self.month)}{' so far' if self.is_so_far else ''}"
         unread = listed(text.rstrip(".") for text in self._refusals)
         if not self._rows and not unread:
@@ -278,7 +278,7 @@ class Reconciliation:
         return f"<p>{html_text(self.text)}</p>{table}"
 
     def _phrases(self) -> Iterator[str]:
-        """Say rows with one reason one by one, or together if they are many."""
+        """Yield a phrase for each row, or one for many rows with the same reason."""
         for reason, sentence in SENTENCES.items():
             rows = [row for row in self._rows if (row.reason or row.verdict) == reason]
             is_each = "{what}" in sentence and len(rows) <= MOST_NAMED
@@ -332,7 +332,7 @@ class Reconciliation:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Join items with commas; those beyond the third are only counted."""
+    """Join items with commas; those after the third are only counted."""
     names = list(items)
     more_n = len(names) - MOST_NAMED
     return ", ".join([*names[:MOST_NAMED], *([f"{more_n} more"] if more_n > 0 else [])])

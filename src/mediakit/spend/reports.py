@@ -1,4 +1,4 @@
-"""Reads daily and monthly spend: ranges by calendar month, kept, named and summed."""
+"""Reads daily and monthly spend: split by calendar month, cached, and summed."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ Charges = Callable[[date], Awaitable["pd.DataFrame"]]
 
 @dataclass(frozen=True)
 class DayQuery:
-    """The query for a range of days; without a first day, for 30 days up to the last.
+    """A query for a range of days.
 
-    Without a last day, it is today at the service. `refresh` reads days again that are
-    kept in memory.
+    By default, the last day is today at the service, and the first is 30 days earlier.
+    `refresh` ignores cached days.
     """
 
     first: date | None
@@ -71,7 +71,7 @@ class DayQuery:
     refresh: bool = False
 
     def range(self, today: date) -> Range:
-        """Return the first and the last day that are meant today."""
+        """Return the first and last day of the query, given today."""
         last = self.last or max(today, self.first or today)
         first = self.first or days_before(last, DEFAULT_DAYS - 1)
         day_range(first, last)
@@ -79,7 +79,7 @@ class DayQuery:
 
 
 class DailyReader:
-    """Reads days, a few months at a time, and keeps those that no longer change."""
+    """Reads days, a few months at a time, and caches those that are final."""
 
     def __init__(
         self, billing: BillingReader, catalog: Catalog, clock: ServiceClock
@@ -97,7 +97,7 @@ class DailyReader:
     async def summed(self, query: DayQuery, by: By, charges: Charges) -> pd.DataFrame:
         """Read some days and sum them; see `AsyncSpend.daily`.
 
-        `charges` reads the history's charges from a day on.
+        `charges` reads the history's charges from a given day on.
         """
         names = read_by(by)
         if names is None:
@@ -149,7 +149,7 @@ class DailyReader:
         return frame
 
     async def _month(self, query: DayQuery, days: Range, today: date) -> pd.DataFrame:
-        """Return days of one month, from memory or from the service."""
+        """Return days of one month, from the cache or the service."""
         asked = (query.api_key_id, query.model, days)
         if asked in self._kept:
             return self._kept[asked].copy()
@@ -185,7 +185,7 @@ class DailyReader:
 
 
 def read_by(by: By) -> tuple[str, ...] | None:
-    """Read what to group by: one name or several; None for no grouping."""
+    """Parse the grouping: one name or several; None for no grouping."""
     if by is None:
         return None
     names: object = (by,) if isinstance(by, str) else by
@@ -196,9 +196,9 @@ def read_by(by: By) -> tuple[str, ...] | None:
 
 
 def summed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Sum jobs and charges exactly by some columns, also where one is missing.
+    """Sum jobs and charges exactly by columns, of which values may be missing.
 
-    An unknown amount is left out of a sum; a sum of unknown ones only is unknown.
+    An unknown amount is left out of a sum; a sum of only unknown amounts is unknown.
     """
     whole = frame.astype({"jobs": "Int64", CHARGE: "Int64"})
     groups = whole.groupby(list(columns), dropna=False)[["jobs", CHARGE]]
@@ -213,7 +213,7 @@ def _is_over(frame: pd.DataFrame, today: date) -> pd.Series[bool]:
 
 
 def _within(frame: pd.DataFrame, days: Range) -> pd.DataFrame:
-    """Leave out rows for days outside the requested range, and report them."""
+    """Drop rows outside the requested days, and report them."""
     first, last = map(pd.Timestamp, days)
     is_outside = (frame["day"] < first) | (frame["day"] > last)
     if not is_outside.any():
@@ -229,10 +229,10 @@ def _within(frame: pd.DataFrame, days: Range) -> pd.DataFrame:
 
 
 def _readable(whole: Range, today: date) -> Range:
-    """Return the part of a range in which there may be charges.
+    """Return the part of a range that may have charges.
 
     The whole current month is read because the service's clock may be slightly ahead.
-    For a range in the future, one day is read: the response shows what day it is.
+    For a range in the future, one day is read, whose response shows the current day.
     """
     first, last = whole
     return first, max(first, min(last, month_end(today)))
@@ -252,7 +252,7 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
 
 
 class MonthlyReader:
-    """Reads months."""
+    """Reads the reports of months."""
 
     def __init__(
         self, billing: BillingReader, catalog: Catalog, clock: ServiceClock
@@ -279,7 +279,7 @@ class MonthlyReader:
         return frame
 
     async def csv_content(self, month: str | None) -> bytes:
-        """Read the CSV of a month as it was sent."""
+        """Read the CSV of a month, unchanged."""
         _, report = await self.one(month, self._billing.monthly_csv)
         return report.content
 
@@ -309,7 +309,7 @@ class MonthlyReader:
 
 
 async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Run reads, a few at a time; return their results in order.
+    """Run reads concurrently, a few at a time; return their results in order.
 
     The first error is raised unchanged, and the other reads are cancelled.
     """

@@ -1,4 +1,4 @@
-"""Reads what the service reports of a month: by API key, and in the monthly report."""
+"""The service's bill of a month: daily by API key, and the monthly report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Sums = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Bill:
-    """What the service reports of a month, micro-USD."""
+    """The service's reports on a month, in micro-USD."""
 
     month: str
     today: date  # by the service's clock
@@ -47,11 +47,11 @@ class Bill:
 
     @property
     def functions(self) -> set[str]:
-        """Return every name of a function in the reports."""
+        """Return every function name in the reports."""
         return {function for function, _ in (*self.daily, *self.monthly)}
 
     def renamed(self, names: Mapping[str, str]) -> Bill:
-        """Return it with other names of functions; amounts of one name are added up."""
+        """Return the bill with other function names; sums of one name are added."""
         sums = Sums(), Sums()
         for its, renamed in zip((self.daily, self.monthly), sums, strict=True):
             for (function, key), micro_usd in its.items():
@@ -65,7 +65,7 @@ async def read_bill(
     clock: ServiceClock,
     month: str | None,
 ) -> Bill:
-    """Read the month's reports; one that cannot be read in full has a refusal instead.
+    """Read the month's reports; an incomplete one becomes a refusal.
 
     Raises:
         MediakitError: Neither can be read.
@@ -112,7 +112,7 @@ def _daily_sums(body: Any, month: str) -> Sums:
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each row with its function's name, if the report could be read in full."""
+    """Yield each row with its function's name, if the report is complete."""
     for text in frame.attrs["unread"]:
         raise ServiceError(text, status=200)
     for row in plain_rows(frame):

@@ -1,7 +1,7 @@
-"""Rows of a report that are sums of its other rows, whatever they are called.
+"""Finds rows of a report that are sums of other rows, whatever their names.
 
-The interface promises one totals row in the CSV of a month and does not show its name;
-about the other reports it says nothing (spec 4.19).
+The interface promises one totals row in the CSV of a month without showing its name,
+and says nothing about the other reports (spec 4.19).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _ANY = frozenset({"", "*", "-", "any", *_TOTAL_WORDS})
 
 
 def is_given(column: pd.Series[Any]) -> pd.Series[bool]:
-    """Tell which values are neither missing nor blank."""
+    """Return which values are neither missing nor blank."""
     return column.notna() & (column != "")
 
 
 def called_totals(
     rows: pd.DataFrame, *, is_blank_unnamed: bool = False
 ) -> pd.Series[bool]:
-    """Tell which rows say that they are totals, or leave the function blank.
+    """Return which rows are named totals, or leave the function blank.
 
-    In a CSV, a blank is all that an unnamed function can be.
+    In a CSV, an unnamed function can only be blank.
     """
     is_total = pd.Series(data=False, index=rows.index)
     if CHARGE not in rows:
@@ -86,7 +86,7 @@ def csv_totals(rows: pd.DataFrame) -> tuple[int | None, pd.Series[bool], list[st
 
 
 def _sums_of_the_rest(amounts: Sequence[int], is_path: Sequence[bool]) -> list[int]:
-    """Return the rows that are the sum of all others; those not named by a path."""
+    """Return rows that equal the sum of all others and are not named by a path."""
     whole, count = sum(amounts), len(amounts)
     if count < 2:
         return []
@@ -110,7 +110,7 @@ def _subtotals(
     is_path: Sequence[bool],
     total: int,
 ) -> list[int]:
-    """Return the subtotals, below or above their rows, that leave rows of the total."""
+    """Return the subtotals, below or above their rows, that add up to the total."""
     if sum(amounts[place] for place in places) == total:
         return []
     for order in (places, places[::-1]):
@@ -140,11 +140,11 @@ def _are_paths(rows: pd.DataFrame) -> list[bool]:
 
 
 def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Tell which rows are sums of others, over keys, functions or days.
+    """Return which rows are sums of others, over keys, functions or days.
 
-    Only a row that leaves its key, its function or its day open, or names a vendor or
-    a model alone, or the only one that is not named by a path, can be one; it is one if
-    the rows that it covers have exactly its charge.
+    Candidates leave their key, function or day open, name only a vendor or a model, or
+    are the only row without a path. A candidate is a sum if the rows it covers add up
+    to exactly its charge.
     """
     is_rollup = pd.Series(data=False, index=rows.index)
     if CHARGE not in rows or len(rows) < 2:
@@ -190,7 +190,7 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def repeats(rows: pd.DataFrame, charges: pd.Series[int]) -> int:
-    """Count the rows with a charge that repeat another row in every column."""
+    """Count the rows that repeat another row in every column."""
     # Few rows of a report have the same of these, and only they are read in full.
     names = [name for name in ("day", KEY) if name in rows]
     is_alike = _repeated(rows[names].assign(charge=charges), keep=False)
@@ -206,7 +206,7 @@ def _repeated(rows: pd.DataFrame, keep: Literal["first", False]) -> pd.Series[bo
 
 
 def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return the name of each row's function; "" if the row has none."""
+    """Return each row's function name; "" without one."""
     names = [name for name in ("model", "function", "model_id") if name in rows]
     parts = pd.DataFrame({name: texts_of(rows[name]).fillna("") for name in names})
     # A million rows have a few names.
@@ -226,7 +226,7 @@ def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
 def _map_distinct(
     texts: pd.Series[str], tell: Callable[[pd.Series[str]], pd.Series[bool]]
 ) -> pd.Series[bool]:
-    """Call a function once for each distinct text, and give its answer to every row."""
+    """Apply a function to each distinct text once, and map the results to rows."""
     codes, distinct = pd.factorize(texts)
     told = tell(pd.Series(distinct, dtype="object")).to_numpy("bool")
     return pd.Series(told[codes], texts.index)
@@ -237,14 +237,14 @@ def _is_any(texts: pd.Series[str]) -> pd.Series[bool]:
 
 
 def _is_start(names: pd.Series[str]) -> pd.Series[bool]:
-    """Tell which names, of a vendor or a model, are the start of other paths."""
+    """Return which names, of a vendor or model, are the start of other paths."""
     parts = [name.split("/") for name in names.unique()]
     starts = {"/".join(each[:n]) for each in parts for n in range(1, len(each))}
     return names.isin(starts).astype(bool)
 
 
 def _is_only_word(names: pd.Series[str]) -> pd.Series[bool]:
-    """Tell which rows have the only name that is no path, whatever it says."""
+    """Return which rows have the only name that is not a path."""
     is_word = ~names.str.contains("/", regex=False).astype(bool) & (names != "")
     is_one = names[is_word].nunique() == 1 and not is_word.all()
     return is_word if is_one else is_word & False

@@ -1,6 +1,6 @@
-"""Sweeps: grids of requests that are planned, priced, run under a budget and compared.
+"""Sweeps: grids of requests that are planned, priced, run and compared.
 
-It depends on the client, which submits each cell, and on the history, which knows
+A sweep depends on the client, which submits each cell, and on the history, which knows
 the cells that already have a job.
 """
 

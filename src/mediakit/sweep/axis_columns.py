@@ -1,4 +1,4 @@
-"""The values of an axis as a column of a frame."""
+"""Converts the values of an axis to a column of a frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mediakit.prompt_templates import NamedText
 
 
 def column_of(values: Sequence[object]) -> Any:
-    """Return values as numbers or booleans, or as categories in their order."""
+    """Return values as numbers or booleans, or as ordered categories."""
     kinds = {type(value) for value in values}
     if kinds == {bool} or kinds <= {int, float}:
         return np.array(values)
@@ -22,7 +22,7 @@ def column_of(values: Sequence[object]) -> Any:
 
 
 def label_of(value: object) -> object:
-    """Return the label of a value in a frame: the value itself if possible."""
+    """Return the label of a value in a frame: the value itself if it is hashable."""
     if isinstance(value, NamedText):
         return value.label
     if isinstance(value, str | int | float | bool):

@@ -1,4 +1,4 @@
-"""Plans and results for scripts and notebooks: each call waits for its answer."""
+"""Blocking plans and results for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Results(Blocking, ProcessBound):
 
     @documented_by(AsyncResults.wait)
     def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until nothing more can be sent; Ctrl-C only stops the waiting."""
+        """Wait until the run has ended; Ctrl-C only ends the waiting."""
         try:
             self._call(self.core.wait, timeout_s)
         except WaitTimeoutError as error:
@@ -118,7 +118,7 @@ class Results(Blocking, ProcessBound):
 
     @property
     def kept(self) -> list[Job]:
-        """Return the jobs of the kept cells, in the plan's order."""
+        """Return the jobs of the kept cells, in plan order."""
         return [self.owned(job) for job in self._call(lambda: self.core.kept)]
 
     stop = blocking(AsyncResults.stop, itself)
@@ -144,7 +144,7 @@ class Results(Blocking, ProcessBound):
         ascending: bool = False,
         **changes: object,
     ) -> Plan:
-        """Plan the best results again with other values, priced before it is sent."""
+        """Plan the best results again with other values; nothing is sent yet."""
         more: Any = {**changes, "best": best, "where": where, "ascending": ascending}
         plan = self._call(self.core.promotion, k, by=by, **more)
         return cast(Plan, plan)
@@ -162,7 +162,7 @@ class Results(Blocking, ProcessBound):
         budget: AnyBudget | None = None,
         **changes: object,
     ) -> Results:
-        """Make the best results again with other values, within a budget."""
+        """Run the best results again with other values, within a budget."""
         more: Any = {**changes, "best": best, "where": where, "ascending": ascending}
         return self.promotion(k, by=by, **more).run(budget)
 
@@ -180,7 +180,7 @@ class Results(Blocking, ProcessBound):
 
     @property
     def widget(self) -> Any:
-        """Return the live wall as an ipywidgets widget, for layouts of your own."""
+        """Return the live wall as an ipywidgets widget, for your own layouts."""
         return self.core.widget
 
     def _ipython_display_(self) -> None:
@@ -218,7 +218,7 @@ class Plan(PlanFacts):
         *,
         max_price: Price | None = None,
     ) -> Results:
-        """Start to send the new cells; returns live results at once."""
+        """Start sending the new cells; return live results at once."""
         owner = self.owner
         limit_micro_usd, shared = owner.io.call(
             self._admitted, budget, in_flight, max_price

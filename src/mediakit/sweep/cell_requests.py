@@ -1,4 +1,4 @@
-"""What each cell of a run asks for: its price and its files, which may change."""
+"""Prepares the request of each cell of a run; price and files may have changed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ CHANGED = (
 
 
 class CellRequests:
-    """Prepares cells up to the price that was shown, with the files that were planned.
+    """Prepares cells at most at the shown price, with the files of the plan.
 
-    A cell that differs is refused once; it is then sent as it is.
+    A cell that differs is refused once; the next try sends it as it is.
     """
 
     def __init__(self, plan: PlanFacts, components: Components) -> None:
@@ -65,7 +65,7 @@ class CellRequests:
             raise ConflictError(CHANGED)
 
     def take_price(self, cell: int, error: PriceError) -> None:
-        """Let the next try of a cell pay the price that an error has said."""
+        """Accept the price in an error for the next try of a cell."""
         self._has_other_price.add(cell)
         most = error.price_micro_usd
         high = None if most is None else MicroUSD(most)

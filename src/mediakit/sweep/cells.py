@@ -1,4 +1,4 @@
-"""The cells of a plan: checked and priced, or as the history has them."""
+"""The cells of a plan, checked, priced and compared with the history."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ async def cells_of(
 ) -> list[Cell]:
     """Return all cells: the points of the grid in take 1, then in take 2, and so on.
 
-    This reads local files and the lengths of media at URLs, those again if the cells
-    are about to be sent.
+    This reads local files and the lengths of media at URLs; the latter are read again
+    if the cells are about to be sent.
     """
     points = _Points(client, function, grid.points, is_sent=is_sent)
     problems = await points.problems()
@@ -126,7 +126,7 @@ async def cells_of(
 async def have_other_files(
     client: AsyncClient, function: Function, cells: Sequence[Cell]
 ) -> bool:
-    """Tell whether a file of a cell was changed since the cell was planned."""
+    """Return whether a file of a cell has changed since the plan."""
     points = [Point(cell.axes, cell.fields, cell.labels) for cell in cells]
     reading = _Points(client, function, points, is_sent=False)
     await reading.problems()
@@ -138,11 +138,11 @@ async def have_other_files(
 
 
 def seed_field_of(function: Function, grid: Grid) -> str | None:
-    """Return the field whose seed distinguishes the takes; None if none does.
+    """Return the field whose seed distinguishes the takes; None without one.
 
-    If a function has a seed, all cells of take 1 share one seed, those of take 2 the
-    next, and so on, so that differences between cells are not due to the seed. A seed
-    that varies itself, or is negative, is sent as given.
+    All cells of a take share a seed, and the next take has the next seed, so that
+    differences between cells are not due to the seed. A seed that varies itself, or is
+    negative, is sent as given.
     """
     seeds = [name for name, spec in function.fields.items() if spec.seed]
     if not seeds:
@@ -171,7 +171,7 @@ def _key_of(service: str, function: Function) -> Callable[[Values], str | None]:
 def _refuse_all(
     function: Function, grid: Grid, problems: Sequence[Sequence[Problem]]
 ) -> None:
-    """Raise an error if no point can be sent, first for what is wrong in all."""
+    """Raise an error if no point can be sent; problems of all points come first."""
     if not all(problems):
         return
     sentences = [{problem.sentence for problem in each} for each in problems]
@@ -191,7 +191,7 @@ def _refuse_all(
 
 
 class _Points:
-    """Checks and prices the points of a grid; asks each question once.
+    """Checks and prices the points of a grid, each distinct question once.
 
     The fields of points are the same objects as the values of the axes, so equal
     questions are recognised by identity.
@@ -213,7 +213,7 @@ class _Points:
         self._media: set[str] = set()
 
     async def problems(self) -> list[list[Problem]]:
-        """Return what is wrong with each point."""
+        """Return the problems of each point."""
         found = await to_thread.run_sync(self._checked)
         for name in sorted(self._media):
 
@@ -272,7 +272,7 @@ class _Points:
     async def named(self) -> list[Values | None]:
         """Return the fields of each point, with jobs and local files by name.
 
-        None where a file cannot be read. Nothing is uploaded.
+        None if a file cannot be read. Nothing is uploaded.
         """
         if not self._media:
             return [point.fields for point in self._points]
@@ -297,7 +297,7 @@ class _Points:
     async def _each(
         self, names: Iterable[str], ask: Callable[[Values], Awaitable[T]]
     ) -> list[T]:
-        """Ask about each combination of the values of some fields; answers by point."""
+        """Call a function for each combination of some fields; results by point."""
         names = sorted(names)
         combinations = [
             tuple(id(point.fields.get(name)) for name in names)
@@ -315,7 +315,7 @@ class _Points:
 
 
 def total_of(estimates: Iterable[Estimate]) -> Estimate:
-    """Sum estimates; the least firm determines the kind. Of none, it is exactly 0."""
+    """Sum estimates; the least firm determines the kind. No estimates cost 0."""
     parts = list(estimates)
     if not parts:
         return Estimate(MicroUSD(0), MicroUSD(0), EstimateKind.EXACT)
@@ -339,10 +339,10 @@ def total_of(estimates: Iterable[Estimate]) -> Estimate:
 async def draws_of(
     client: AsyncClient, function: Function, cells: Iterable[Cell]
 ) -> list[Entry | None]:
-    """Read the newest attempt at each cell from the history; None without one.
+    """Read each cell's newest attempt from the history; None without one.
 
-    A URL that the user gives may be that of a job or a file that was sent before, so
-    each draw has the key of its exact content, too.
+    A URL in the fields may be that of a job or a file that was sent before, so each
+    cell is also looked up by the key of its exact content.
     """
     rows = await client.components.account_history.ask(
         lineage.owned_draws, service=client.service.identity, function=function.path
@@ -358,7 +358,7 @@ async def draws_of(
 
 
 def state_of(cell: Cell, draw: Entry | None) -> CellState:
-    """Return the state of a cell, given its draw in the history."""
+    """Return the state of a cell from its history entry."""
     if cell.problem is not None:
         return CellState.INVALID
     if draw is None or draw.state in (EntryState.REFUSED, EntryState.UNANSWERED):
@@ -382,7 +382,7 @@ NOT_SENT = (
 async def past_plan(
     client: AsyncClient, sweep_id: str, make: Callable[..., PlanT]
 ) -> PlanT:
-    """Return the plan of a sweep as the history has it; nothing is sent."""
+    """Return the plan of a sweep in the history; nothing is sent."""
     ask = client.components.account_history.ask
     found = await ask(find_sweep, sweep_id, service=client.service.identity)
     if found is None:
@@ -415,7 +415,7 @@ async def past_plan(
 
 
 def _slots_of(sweep: Sweep, function: Function) -> list[str]:
-    """Return the axes of a past sweep that are no fields: they filled a template."""
+    """Return the axes of a past sweep that filled slots of a template."""
     if function.is_open:
         return []
     fields = fields_by_name(function)

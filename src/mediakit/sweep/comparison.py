@@ -1,4 +1,4 @@
-"""Differences between the values of an axis, paired over prompts."""
+"""Paired differences between the values of an axis."""
 
 import math
 from collections.abc import Sequence
@@ -88,13 +88,13 @@ class Comparison:
 def compare(
     frame: pd.DataFrame, axis: str, value: str = "rating", by: By = None
 ) -> Comparison:
-    """Compare the values of a column of any frame of results, in pairs.
+    """Compare the values of a column in any frame of results, in pairs.
 
     Two values are compared in pairs of cells that share all else, such as the prompt;
-    the takes of a cell count as their mean. A difference is tested against how much it
-    varies from pair to pair, so a verdict is about prompts like these, and one take of
-    each is enough. Where all cells share everything else, each take is a pair,
-    and the verdict is about this one prompt. Repairs are left out.
+    the takes of a cell count as their mean. A difference is tested against its
+    variation from pair to pair, so a verdict is about prompts like these, and one take
+    of each is enough. If all cells share everything else, each take is a pair, and the
+    verdict is about this one prompt. Repairs are left out.
 
     Args:
         frame: Results, such as `mk.concat([...])` with a column that says which sweep
@@ -158,7 +158,7 @@ def _with_axis(frame: pd.DataFrame, axis: str, by: By) -> pd.DataFrame:
 def compare_sweeps(
     before: pd.DataFrame, after: pd.DataFrame, value: str = "rating", by: By = None
 ) -> Comparison:
-    """Compare two sweeps in pairs of cells, such as of two versions of a prompt.
+    """Compare two sweeps, such as two versions of a prompt, in pairs of cells.
 
     By default, the axes that both sweeps have make a pair.
     """
@@ -180,7 +180,7 @@ def compare_sweeps(
 def _differences(
     known: pd.DataFrame, axis: str, units: list[str], value: str
 ) -> pd.DataFrame:
-    """Return a row for each two values of an axis."""
+    """Return a row for each pair of values of an axis."""
     values = known[axis].drop_duplicates().reset_index(drop=True)
     if len(values) > MOST_VALUES:
         got = f"{axis} with {len(values)} values"
@@ -218,8 +218,8 @@ def _differences(
 class _PairedTest:
     """A paired t-test of two values.
 
-    The mean of values with a common step has a step of its own, so a test without the
-    continuity correction, half of that step, gives too many false alarms.
+    Values with a common step, such as stars, give means with a step, so that a test
+    without a continuity correction, half of that step, has too many false alarms.
 
     Args:
         pairs: The number of pairs.
@@ -236,7 +236,7 @@ class _PairedTest:
     p: float = math.nan
 
     def row(self, cost_micro_usd: float, p: float, alpha: float) -> dict[str, Any]:
-        """Return the row of the comparison, at a level for all of its rows."""
+        """Return the row of the comparison, at a level that all rows share."""
         row: dict[str, Any] = {
             "difference": self.difference,
             "deviation": math.sqrt(self.variance),
@@ -261,7 +261,7 @@ class _PairedTest:
         return error * limit + self.correction / self.pairs
 
     def _more_pairs(self, alpha: float) -> int | None:
-        """Return how many more pairs would most likely tell this difference."""
+        """Return how many more pairs would likely make this difference significant."""
         if not self.difference or not self.variance > 0:
             return None
         needed = pairs_needed(
@@ -272,7 +272,7 @@ class _PairedTest:
 
 
 def _test(means: Floats, takes: Floats, step: float) -> _PairedTest:
-    """Compare two values, whose pairs are the rows."""
+    """Test the difference of two values; each row of `means` is a pair."""
     both = np.isfinite(means).all(axis=1)
     differences = means[both, 1] - means[both, 0]
     pairs = len(differences)
@@ -300,7 +300,7 @@ def _test(means: Floats, takes: Floats, step: float) -> _PairedTest:
 def pairs_needed(
     difference: float, deviation: float, correction: float, alpha: float
 ) -> int:
-    """Return how many pairs a test needs to find a difference in 80% of cases.
+    """Return how many pairs a test needs for a power of 80%.
 
     `correction` is the continuity correction, times the number of pairs.
     """
@@ -320,7 +320,7 @@ def pairs_needed(
 def _step(values: Floats) -> float:
     """Return the common step of values; 0 without one.
 
-    Stars, passed or failed, and the answers of a judge are such values.
+    Stars, passed or failed, and the verdicts of a judge have one.
     """
     if not len(values):
         return 0.0
@@ -420,7 +420,7 @@ def _more_text(row: Any, what: str) -> str:
 
 
 def units_text(units: Sequence[str]) -> str:
-    """Return what the pairs of a comparison are called."""
+    """Return the plural name of a comparison's pairs."""
     what = f"values of {units[0]}" if len(units) == 1 else "pairs that share all else"
     return {"prompt": "prompts", "take": "takes"}.get(" ".join(units), what)
 

@@ -1,4 +1,4 @@
-"""Export a sweep: its outputs, a manifest and an HTML report, or all as one page."""
+"""Exports a sweep: its outputs with readable names, a manifest and a report."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ def export(
     axes: Sequence[str],
     numbers: Mapping[str, object],
 ) -> Exported:
-    """Write a sweep to a folder, or to one page; see `results.export`.
+    """Write the outputs of a sweep, a manifest and a report; see `results.export`.
 
-    `scores` has the scores of each job in words, `fields` what was sent, and `values`
-    the columns of the rating and the scores. `fetch` is called on several threads;
-    figures named `..._micro_usd` are money.
+    `scores` has the scores of each job as texts, `fields` the sent fields, and `values`
+    the columns of ratings and scores. `fetch` is called on several threads. Figures
+    named `..._micro_usd` are money.
     """
     target = _target_of(where)
     is_page = target.name != MANIFEST
@@ -250,7 +250,7 @@ def _saved_beside(
 
 
 def _saved(manifest: DownloadTarget, fetch: Fetch, each: _Output) -> _File:
-    """Save an output under its name, unless it is there already."""
+    """Save an output under its name, unless it exists already."""
     target, local = manifest.sibling(each.name), None
     try:
         size_bytes = target.size_bytes()
@@ -268,7 +268,7 @@ def _saved(manifest: DownloadTarget, fetch: Fetch, each: _Output) -> _File:
 
 
 def _poster(manifest: DownloadTarget, name: str, local: Path | None) -> str | None:
-    """Make the poster of a clip while the local file is available."""
+    """Make the poster of a clip while its local file is available."""
     poster = f"{POSTERS}/{Path(name).stem}.jpg"
     if manifest.sibling(poster).size_bytes() is not None:
         return poster
@@ -287,7 +287,7 @@ def _poster(manifest: DownloadTarget, name: str, local: Path | None) -> str | No
 def value_text(value: object) -> str:
     """Format the value of an axis; a job as its id, None as empty text.
 
-    URLs are without passwords and signatures, because exports are passed on.
+    URLs lose passwords and signatures, because exports are shared.
     """
     if value is None:
         return ""
@@ -302,7 +302,7 @@ def value_text(value: object) -> str:
 def file_name(
     values: Sequence[tuple[str, str]], output: ScoredOutput, media_type: str | None
 ) -> str:
-    """Return the name of an output's file: the values of its axes, and its job."""
+    """Return the file name of an output: the values of its axes, and its job."""
     words = [_word(axis, value) for axis, value in values]
     stem = "_".join(filter(None, words))[:LONGEST_STEM].rstrip("_-.")
     digits = hashlib.sha256(output.job_id.encode()).hexdigest()[:ID_DIGITS]
@@ -332,14 +332,14 @@ def _slug(text: str) -> str:
 
 
 def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows with None for missing values."""
+    """Yield the rows as dicts, with None for missing values."""
     plain = rows.astype(object)
     for row in plain.where(plain.notna(), None).to_dict("records"):
         yield {str(name): value for name, value in row.items()}
 
 
 def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the rank of each result and its strength."""
+    """Return the rows with rank and strength of each result."""
     by_job = ranking.set_index("item")
     place = by_job.groupby("group").cumcount() + 1
     found = rows.copy()
@@ -349,7 +349,7 @@ def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
 
 
 def _field_texts(fields: Mapping[str, object]) -> dict[str, str]:
-    """Return what was sent as texts; only the prompt may be long."""
+    """Return the sent fields as texts; only the prompt may be long."""
     texts = {name: value_text(value) for name, value in sorted(fields.items())}
     return {
         name: text
@@ -362,7 +362,7 @@ def _field_texts(fields: Mapping[str, object]) -> dict[str, str]:
 def _manifest(
     rows: pd.DataFrame, files: Sequence[_File], sent: Sequence[Mapping[str, str]]
 ) -> pd.DataFrame:
-    """Return the frame of the results with files and fields, as numbers and texts."""
+    """Return the frame of the results with files and sent fields, as plain values."""
     import pandas as pd
 
     rows = rows.reset_index(drop=True)
@@ -382,7 +382,7 @@ def _manifest(
 
 
 def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return numbers as they are, and anything else as texts."""
+    """Return numbers unchanged, and anything else as texts."""
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(column):
@@ -391,7 +391,7 @@ def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    """Write a manifest as CSV, without formulas."""
+    """Format a manifest as CSV, with formulas escaped."""
     import pandas as pd
 
     cells = {
@@ -404,7 +404,7 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
-    """Write a manifest as Parquet, with its types and its texts as they are."""
+    """Format a manifest as Parquet, with its types and unescaped texts."""
     from mediakit.history.frames import text_array
 
     content, texts = BytesIO(), frame.select_dtypes(exclude=["number", "bool"])

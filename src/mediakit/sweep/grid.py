@@ -1,4 +1,4 @@
-"""The grid of a sweep: the fields that vary, their values, and what varies together."""
+"""The grid of a sweep: the fields that vary, their values, and their pairing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Dimension = Mapping[str, tuple[object, ...]]
 
 @dataclass(frozen=True)
 class Point:
-    """One combination of the values of the axes, of which each take is a cell.
+    """One combination of axis values; each of its takes is a cell.
 
     Its fields are those for `client.submit`; its labels are never sent.
     """
@@ -89,7 +89,7 @@ def grid_of(
     labels: object = None,
     shuffle: object = None,
 ) -> Grid:
-    """Read the arguments of a sweep; see `AsyncClient.sweep`."""
+    """Parse the arguments of a sweep; see `AsyncClient.sweep`."""
     row_columns = _row_columns(rows, fields_by_name(function))
     label_columns = {n: row_columns.pop(n) for n in _label_names(labels, row_columns)}
     given, zipped = _with_named_texts(function, given, zipped)
@@ -137,7 +137,7 @@ def grid_of(
 
 
 def _places_at(dimensions: Sequence[Dimension], number: int) -> list[int]:
-    """Return the place in each dimension of a point, which is counted from 0."""
+    """Return the index in each dimension of the point with a number, from 0."""
     places = []
     for dimension in reversed(dimensions):
         number, place = divmod(number, _length(dimension))
@@ -162,7 +162,7 @@ def _length(dimension: Dimension) -> int:
 def _chosen(
     dimensions: Sequence[Dimension], unit: str | None, sample: Any
 ) -> Sequence[int]:
-    """Return the numbers of the points, all or a sample of them."""
+    """Return the numbers of all points, or of a sample."""
     count = prod(map(_length, dimensions))
     if sample is None:
         return range(count)
@@ -187,7 +187,7 @@ def _chosen(
 
 
 def _pair_of(dimensions: Sequence[Dimension], unit: str | None) -> tuple[int, int]:
-    """Return how many points are compared with each other, and how far apart they are.
+    """Return the number of points that are compared, and their distance.
 
     They differ in the first axis that is not the unit, so that a sample of whole pairs
     can be compared by it.
@@ -327,7 +327,7 @@ def _listed(value: object) -> list[object]:
 
 
 def _values(name: str, value: object, spec: FieldSpec | None) -> tuple[object, ...]:
-    """Return the values to vary over, repeated ones included."""
+    """Return the values to vary over, including repeated ones."""
     if not is_listing(value):
         _refuse_iterator(name, value)
         raise InputError(name, got=value, accepted="a list of values to vary over")
@@ -341,10 +341,10 @@ def _values(name: str, value: object, spec: FieldSpec | None) -> tuple[object, .
 
 
 def _whole(values: Sequence[object], spec: FieldSpec | None) -> list[object]:
-    """Return the values of a table's column, its whole floats as integers.
+    """Return the values of a table's column, with whole floats as integers.
 
-    A number may be a fraction, so those of such a field stay as they are; of what no
-    declaration tells, a column is of integers if all its numbers are whole.
+    In a field that accepts fractions, they stay floats. In an undeclared column, they
+    become integers if all numbers are whole.
     """
     if spec is None:
         return with_whole_numbers(values)
@@ -352,7 +352,7 @@ def _whole(values: Sequence[object], spec: FieldSpec | None) -> list[object]:
 
 
 def _distinct(values: Sequence[object]) -> tuple[object, ...]:
-    """Return each value of an axis once."""
+    """Return the distinct values of an axis, in order."""
     distinct: dict[str, object] = {}
     for each in values:
         distinct.setdefault(key_of(each), each)
@@ -372,7 +372,7 @@ def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
 def _with_named_texts(
     function: Function, given: Mapping[str, object], zipped: object
 ) -> tuple[dict[str, object], object]:
-    """Return the arguments with the named texts of a mapping as a list of them.
+    """Return the arguments with each mapping of named texts as a list.
 
     `prompt={"v1": "...", "v2": "..."}` varies the prompt; a slot may have names, too.
     """
@@ -394,7 +394,7 @@ def _with_named_texts(
 
 
 def _is_named(value: object) -> TypeGuard[Mapping[object, str]]:
-    """Tell whether it is a mapping of texts by their names."""
+    """Return whether a value maps names to texts."""
     if not isinstance(value, Mapping) or not value:
         return False
     return all(isinstance(each, str) for each in value.values())
@@ -415,7 +415,7 @@ def _label_names(labels: object, columns: Mapping[str, object]) -> list[str]:
 
 
 def undeclared_note(function: Function, grid: Grid, rows: object) -> str:
-    """Say which columns of rows are sent though the function does not declare them."""
+    """Return a note on columns of rows that are sent undeclared."""
     sent = grid.points[0].fields
     names = [name for name in _row_columns(rows, {}) if name in sent]
     names = [name for name in names if name not in fields_by_name(function)]
@@ -473,7 +473,7 @@ def _is_float(value: object) -> bool:
 
 
 def _kind_of(rows: object) -> object:
-    """Return a list of rows as it is, and the kind of anything else."""
+    """Return the rows if they are a list, else their type."""
     return (
         rows
         if isinstance(rows, list | tuple)
@@ -487,7 +487,7 @@ def _kind_of(rows: object) -> object:
 def _templates(
     function: Function, fixed: Values, axes: Dimension
 ) -> dict[str, set[str]]:
-    """Return the slots of each argument that is a template; each must have a value."""
+    """Return the slots of each template; each slot must have values."""
     specs = fields_by_name(function)
     values: dict[str, Sequence[object]] = {n: (value,) for n, value in fixed.items()}
     values |= axes
@@ -526,7 +526,7 @@ def _refuse_missing(
 
 
 def sweep_code(function: str, given: Mapping[str, object]) -> str:
-    """Write the call that creates a plan, without the arguments that are None."""
+    """Return the code of the call that makes a plan, without default arguments."""
     given = {name: value for name, value in given.items() if value is not None}
     if "rows" in given:
         columns = _row_columns(given["rows"], {})

@@ -1,8 +1,8 @@
 """Judges: scorers that see the prompt, and give 1 to 5 stars with a reason.
 
-`light_and_colour` runs offline and knows a few words. `ModelJudge` asks a language
-model that sees pictures, by a rubric of yours. A judge is `fn(path, row)`; any function
-of yours with these arguments is one, too.
+`light_and_colour` runs offline and knows a few words. `ModelJudge` asks a multimodal
+language model, with your rubric. A judge is a function `fn(path, row)`, so any of your
+own can be one.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ COLOURFUL = 64  # the saturation and brightness of a pixel that has a colour, of
 
 
 def light_and_colour(path: Path, row: Mapping[str, Any]) -> dict[str, float | str]:
-    """Judge whether a picture or clip has the light and the colours of its prompt.
+    """Judge whether a picture or clip has the light and colours of its prompt.
 
-    It knows words of light, such as "night" and "noon", and colours. It does not know
-    what a picture shows.
+    It knows words for light, such as "night" and "noon", and for colours. It does not
+    recognise what a picture shows.
 
     Returns:
         `light` and `colour`, from 1 to 5 stars, NaN if the prompt has no such word, and
@@ -130,7 +130,7 @@ def _mean(measure: Callable[[Frame], float], frames: Sequence[Frame]) -> float:
 
 
 def _light(frame: Frame, measure: str) -> float:
-    """Return the brightness, or how much more red than blue there is, as warmth."""
+    """Return the brightness, or for warmth, how much more red than blue there is."""
     red, _, blue = frame.mean(axis=(0, 1)) / WHITE
     return float(red - blue) if measure == "warmth" else float(frame.mean()) / WHITE
 
@@ -152,7 +152,7 @@ def _share(frame: Frame, hue_deg: int) -> float:
 
 
 class JudgeError(ValueError):
-    """A judge's answer that cannot be used, and what it cost.
+    """An unusable response of a judge, and what it cost.
 
     Args:
         problem: What is wrong with it.
@@ -170,14 +170,14 @@ class JudgeError(ValueError):
 class ModelJudge:
     """Judges outputs by a rubric, with a language model that sees pictures.
 
-    It is asked through the chat completions interface, which most servers of language
-    models have. It sees the prompt and the output: a picture, or a few frames of a
-    clip. A server that is busy (429, 502 to 504) is asked again a few times. To ask
-    several questions at once, score with a `ThreadPoolExecutor`. An output whose
-    judgement fails has a problem; score again to ask for those alone.
+    It uses the chat completions interface, which most servers of language models have.
+    The model sees the prompt and the output: a picture, or a few frames of a clip. If
+    the server is busy (429, 502 to 504), the request is repeated a few times. To send
+    several requests at once, score with a `ThreadPoolExecutor`. An output whose
+    judgement fails has a problem; scoring again retries only those.
 
-    What a judgement costs is recorded where the server says it (`usage.cost` in US
-    dollars, as OpenRouter does, or the header `x-litellm-response-cost`), or where it
+    The cost of a judgement is recorded if the server reports it (`usage.cost` in US
+    dollars, as OpenRouter does, or the header `x-litellm-response-cost`), or if it
     counts tokens and `usd_per_million_tokens` is given; otherwise it is unknown. It
     counts against no budget.
 
@@ -255,7 +255,7 @@ class ModelJudge:
 
     @property
     def version(self) -> str:
-        """Return a version that changes with the model, the rubric and the settings."""
+        """Return a version that depends on the model, the rubric and the settings."""
         url = shown_url(str(self._http.base_url))
         settings = [url, self.model, self.rubric, self.frames, self.options]
         return hash_of(json.dumps(settings))[:HASH_DIGITS]
@@ -286,7 +286,7 @@ class ModelJudge:
             raise JudgeError(str(error), cost_micro_usd) from None
 
     def _answer_to(self, question: Mapping[str, Any]) -> httpx.Response:
-        """Ask, and ask again a few times if the server has no time now."""
+        """Send the request; repeat it a few times if the server is busy."""
         rejections = RejectionBackoff()
         while True:
             answer = self._http.post("chat/completions", json=question)
@@ -332,7 +332,7 @@ class ModelJudge:
         }
 
     def _cost_micro_usd(self, answer: httpx.Response) -> int | None:
-        """Return what an answer cost; None if neither the server nor prices say it."""
+        """Return the cost of a response; None if it is unknown."""
         try:
             usage = json.loads(answer.text, parse_float=Decimal)["usage"]
         except (KeyError, IndexError, TypeError, ValueError, RecursionError):
@@ -387,7 +387,7 @@ def _checked_rates(prices: Any) -> tuple[int, int] | None:
 
 
 def _micro_usd(value: object) -> int | None:
-    """Round an amount of US dollars to a micro-USD; None if it is no amount."""
+    """Round an amount of US dollars to a micro-USD; None if it is not an amount."""
     try:
         usd = Decimal(str(value))
     except InvalidOperation:

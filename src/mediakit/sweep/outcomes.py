@@ -1,4 +1,4 @@
-"""What became of each cell of a run, as rows and as a frame, and how far the run is."""
+"""The outcome of each cell of a run, as rows and frames, and the run's progress."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ REPAIR = "region-replace"
 
 
 class CellStatus(StrEnum):
-    """The status of a cell, as in the frame of the results."""
+    """The status of a cell in the frame of the results."""
 
     PLANNED = "planned"
     """The run has not reached it yet."""
@@ -61,7 +61,7 @@ class CellStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a cell; None is unknown."""
+    """The outcome of a cell; None is unknown."""
 
     status: CellStatus
     job_id: str | None = None
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def outcome_of(entry: Entry) -> Outcome:
-    """Return the outcome of a cell by the entry of its job."""
+    """Return the outcome of a cell from the entry of its job."""
     status = CellStatus(entry.status or CellStatus.QUEUED)
     runtime_s = code = problem = None
     charge_micro_usd = entry.charge_micro_usd
@@ -104,7 +104,7 @@ def outcome_of(entry: Entry) -> Outcome:
 
 
 def is_final(entry: Entry | None) -> bool:
-    """Tell whether a cell's job has ended, and nothing more will be charged for it."""
+    """Return whether a cell's job has ended and will not be charged any more."""
     if entry is None or entry.job_id is None:
         return False
     if entry.status == JobStatus.FAILED:
@@ -177,9 +177,9 @@ def over_text(
     ratio: float,
     shared: Budget | None,
 ) -> str:
-    """Explain that a cell does not fit the budget of its run.
+    """Explain that a cell exceeds the budget of its run.
 
-    `ratio` is the highest charge for what was held for it.
+    `ratio` is the highest ratio of a charge to its hold.
     """
     drift = f" (charges were up to {ratio:.2f} times what was held)"
     name = "" if shared is None else f" {shown(shared.name)}"
@@ -208,7 +208,7 @@ class Row(NamedTuple):
 
 
 def rows_of(run: Run) -> list[Row]:
-    """Return the cells of a run as they are now and, below them, the repairs."""
+    """Return the current cells of a run and, below each, its repairs."""
     outcomes, store = list(run.outcomes), run.components.store
     cell_of = {
         outcome.job_id: cell
@@ -237,7 +237,7 @@ def rows_of(run: Run) -> list[Row]:
 
 
 def preferences_of(run: Run) -> list[Preference]:
-    """Return the blind comparisons of the results with each other."""
+    """Return the blind comparisons between the results."""
     mine = {row.outcome.job_id for row in rows_of(run)}
     owner = run.components.account_history.owner
     said = ratings.preferences(run.components.store, **owner)
@@ -286,26 +286,26 @@ def frame_of(run: Run) -> pd.DataFrame:
 
 
 def number_scores(frame: pd.DataFrame) -> list[str]:
-    """Return the columns of scores that are numbers, in a frame of results."""
+    """Return the numeric score columns of a frame of results."""
     names = [str(name) for name in frame]
     scores = frame[names[names.index("sweep") + 1 :]].select_dtypes("number")
     return [name for name in map(str, scores) if not name.endswith(JUDGE_COST)]
 
 
 def scores_of(run: Run, job_ids: Iterable[str | None]) -> list[Score]:
-    """Return all scores of the results, the last used one last."""
+    """Return all scores of the results, the most recently used last."""
     owner = run.components.account_history.owner
     return scores.of_jobs(run.components.store, filter(None, job_ids), **owner)
 
 
 def score_texts(run: Run, job_ids: Iterable[str | None]) -> dict[str, str]:
-    """Return the scores of the results and their reasons in words, by job."""
+    """Return the scores of the results and their reasons as texts, by job."""
     shown = scores.visible(scores_of(run, job_ids))
     return {job_id: scores.scores_text(its) for job_id, its in shown.items()}
 
 
 def scores_frame(run: Run) -> pd.DataFrame:
-    """Return all scores of the results, value by value; see `AsyncResults.scores`."""
+    """Return all scores of the results by value; see `AsyncResults.scores`."""
     found = scores_of(run, [row.outcome.job_id for row in rows_of(run)])
     nothing = [(None, math.nan)]  # a charge without an answer has a row, too
     rows = [(each, *item) for each in found for item in each.values.items() or nothing]
@@ -326,7 +326,7 @@ def scores_frame(run: Run) -> pd.DataFrame:
 
 
 def concat(results: Iterable[Results | pd.DataFrame]) -> pd.DataFrame:
-    """Put the results of several sweeps into one frame; `sweep` says whose a row is.
+    """Combine the results of several sweeps in one frame; `sweep` has their ids.
 
     Args:
         results: Results, or frames of results.

@@ -1,4 +1,4 @@
-"""After a run: local copies of outputs, and repairs of clips."""
+"""Local copies of a run's outputs, and repairs of clips."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ LENGTH_TOLERANCE_S = 0.5
 
 
 class OutputFiles:
-    """Local copies of outputs, each fetched once."""
+    """Local copies of outputs, each downloaded once."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
     @cached_property
     def folder(self) -> Path:
-        """Return the folder of the files: beside the history, or a temporary folder."""
+        """Return the folder of the files, beside the history or temporary."""
         home = self._client.components.home
         return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
 
     def fetch(self, output: ScoredOutput) -> Path:
-        """Return an output as a local file; do not call it on the I/O thread."""
+        """Return an output as a local file; not on the I/O thread."""
         return io_thread().call(self._saved, output.job_id)
 
     async def _saved(self, job_id: str) -> Path:
@@ -65,7 +65,7 @@ class OutputFiles:
 
 
 def outputs_of(run: Run, rows: Sequence[Row]) -> list[ScoredOutput]:
-    """Return the outputs of a run, with what a scorer may see of their cells."""
+    """Return the outputs of a run, and the rows that a scorer may see."""
     scorable = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
     # A repair is scored against the request of its cell.
     cell_job_ids = [rows[row.cell].outcome.job_id or "" for row in scorable]
@@ -134,7 +134,7 @@ async def repair_output(
     submit: Callable[[ValidatedRequest], Awaitable[AsyncJob]],
     more: dict[str, Any],
 ) -> AsyncJob:
-    """Replace a region of a clip from a sweep; the new job belongs to that sweep."""
+    """Replace a region of a clip; the new job belongs to the clip's sweep."""
     client = plan.client
     job = await job_of(client, job_id)
     length_s = more.pop("duration_s", None) or await _repair_length_s(client, job)

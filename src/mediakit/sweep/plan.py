@@ -71,7 +71,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class AffordablePart:
-    """What an amount pays for of the new cells of a plan."""
+    """The part of a plan's new cells that an amount pays for."""
 
     count: int
     price: Estimate
@@ -152,16 +152,16 @@ class PlanFacts:
 
     @cached_property
     def unit(self) -> str | None:
-        """Return the axis whose values are sent one after the other; None if none is.
+        """Return the axis whose values are sent one after the other, if any.
 
-        All cells of one value, such as a shot, are sent before the next, so that a
-        budget for a part of the sweep buys the same shots of each version.
+        All cells of one value, such as a shot, are sent before those of the next, so
+        that a budget for part of the sweep buys the same shots of each version.
         """
         return unit_of(self.grid.axes, self.grid.slots)
 
     @cached_property
     def sending_order(self) -> list[int]:
-        """Return the numbers of the cells, in the order in which they are sent."""
+        """Return the numbers of the cells in sending order."""
         return in_sending_order(self.cells, self.unit, self.grid.shuffle)
 
     @cached_property
@@ -223,7 +223,7 @@ class PlanFacts:
         )
 
     def estimates_by_kind(self) -> dict[EstimateKind, Estimate]:
-        """Return the total price of the new cells, by kind of estimate."""
+        """Return the total price of the new cells by kind of estimate."""
         new = list(self._new_estimates())
         kinds = {estimate.kind for estimate in new}
         return {
@@ -233,14 +233,14 @@ class PlanFacts:
         }
 
     def _new_estimates(self) -> Iterator[Estimate]:
-        """Yield the prices of the new cells, in the order in which they are sent."""
+        """Yield the prices of the new cells, in sending order."""
         states = self.states
         for number in self.sending_order:
             if states[number] is CellState.NEW:
                 yield self.cells[number].estimate
 
     def _within(self, limit_micro_usd: int) -> AffordablePart:
-        """Return what an amount pays for of the new cells."""
+        """Return the part of the new cells that an amount pays for."""
         sent, left, new = [], limit_micro_usd, list(self._new_estimates())
         for estimate in new:
             hold = estimate.hold_micro_usd
@@ -262,7 +262,7 @@ class PlanFacts:
         self.spendable_micro_usd = await _spendable(self.client)
 
     async def _again(self) -> Self:
-        """Return the plan as it is now: files and clips at URLs may have changed."""
+        """Plan again, because files and clips at URLs may have changed."""
         if not self.function.may_name_media:
             await self._refresh()
             return self
@@ -275,7 +275,7 @@ class PlanFacts:
 
     @property
     def can_draft(self) -> bool:
-        """Tell whether the function makes drafts, and this plan is for finals."""
+        """Return whether the function makes drafts and this plan is not one."""
         return DRAFT in self.function.fields and DRAFT not in self.cells[0].fields
 
     async def _begin(
@@ -353,7 +353,7 @@ class PlanFacts:
             )
 
     async def _used_micro_usd(self) -> int:
-        """Return what the runs of this sweep have spent and hold so far."""
+        """Return what the runs of this sweep have spent and hold."""
         ask = self.client.components.account_history.ask
         use = await ask(History.sweep_use, self.id)
         return use.spent_micro_usd + use.reserved_micro_usd
@@ -369,7 +369,7 @@ class PlanFacts:
         return made
 
     async def _with(self, **fields: object) -> Self:
-        """Return the plan with other values of fields that do not vary."""
+        """Return the plan with other values for fields that do not vary."""
         points = [replace(p, fields={**p.fields, **fields}) for p in self.grid.points]
         fixed = {**self.grid.fixed, **fields}
         grid = replace(self.grid, points=points, fixed=fixed)
@@ -385,7 +385,7 @@ class PlanFacts:
         changes: Mapping[str, object],
         **choice: Any,
     ) -> Self:
-        """Plan the best results of a frame again, with other values of fields."""
+        """Plan the best results of a frame again, with other values."""
         changes = full_names(self.function, changes)
         grid, note, numbers = promoted(self, frame, k, by, changes, **choice)
         made_of = [self.cells[number] for number in numbers]
@@ -427,7 +427,7 @@ class PlanFacts:
         return found
 
     def axes_frame(self) -> pd.DataFrame:
-        """Return the axes, `take` and the labels alone, as they are in `frame`."""
+        """Return only the columns of axes, `take` and labels of `frame`."""
         if self._axes is None:
             columns: dict[str, Any] = {
                 name: column_of([cell.axes[name] for cell in self.cells])
@@ -450,19 +450,19 @@ class PlanFacts:
 
     @property
     def after_micro_usd(self) -> int | None:
-        """Return the balance left afterwards; None is unknown."""
+        """Return the balance after the run; None is unknown."""
         high = self.estimate().high
         if high is None or self.spendable_micro_usd is None:
             return None
         return self.spendable_micro_usd - high
 
     def reasons(self) -> list[tuple[str, int]]:
-        """Return why cells cannot be sent, with counts, the most frequent first."""
+        """Return why cells cannot be sent, with counts, most frequent first."""
         problems = (cell.problem for cell in self.cells)
         return Counter(each for each in problems if each is not None).most_common()
 
     def remarks(self) -> list[str]:
-        """Return what to know before the run: the order of sending, and the note."""
+        """Return remarks to show before the run: the sending order, and the note."""
         new = [c for c, s in zip(self.cells, self.states, strict=True) if s == "new"]
         lines = units_lines(new, self.unit)
         if lines:
@@ -471,7 +471,7 @@ class PlanFacts:
 
     @property
     def widget(self) -> Any:
-        """Return the live plan as an ipywidgets widget, for layouts of your own."""
+        """Return the live plan as an ipywidgets widget, for your own layouts."""
         from mediakit.widgets.sweeps import PlanView
 
         if self.view is None or self.view.is_closed:
@@ -530,7 +530,7 @@ def _category(values: Sequence[str], levels: Iterable[str]) -> Any:
 
 
 def _check_in_flight(in_flight: object) -> None:
-    """Reject what is not a number of cells; None is the usual one."""
+    """Reject an invalid number of concurrent cells; None is the default."""
     if in_flight is None:
         return
     counts = range(1, MOST_IN_FLIGHT + 1)
@@ -540,7 +540,7 @@ def _check_in_flight(in_flight: object) -> None:
 
 
 class AsyncPlan(PlanFacts):
-    """A plan whose run is awaited; `AsyncClient.sweep` makes it."""
+    """A plan whose run is awaited; created by `AsyncClient.sweep`."""
 
     async def run(
         self,
@@ -549,10 +549,10 @@ class AsyncPlan(PlanFacts):
         *,
         max_price: Price | None = None,
     ) -> AsyncResults:
-        """Start to send the new cells; returns live results at once.
+        """Start sending the new cells; return live results at once.
 
-        A cell that has become dearer than in this plan is not sent, and says so. The
-        run continues while the kernel is idle or busy. If the kernel is killed, run
+        A cell that costs more than in this plan is not sent, and its problem says so.
+        The run continues while the kernel is idle or busy. If the kernel is killed, run
         the same cell again to continue; nothing is paid twice.
 
         Args:
@@ -624,7 +624,7 @@ async def planned(
     *,
     is_sent: bool = False,
 ) -> PlanT:
-    """Make a plan of a grid: check it, price it and compare it with the history."""
+    """Check and price the cells of a grid, and compare them with the history."""
     cells = await cells_of(client, function, grid, is_sent=is_sent)
     return make(
         client,

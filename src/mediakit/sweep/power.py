@@ -1,4 +1,4 @@
-"""How likely a plan finds a difference, and how many prompts are enough to find it."""
+"""How likely a plan shows a difference, and how many pairs that takes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_STATED = 0.99
 
 @dataclass(frozen=True, repr=False)
 class Power:
-    """How likely a comparison of a plan's results finds a true difference.
+    """How likely a comparison of a plan's results shows a true difference.
 
     Args:
         axis: The axis whose values are compared.
@@ -61,7 +61,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Pairing:
-    """The cells of a plan that a comparison of an axis puts together.
+    """The cells of a plan that are compared in pairs along an axis.
 
     Args:
         axis: The axis whose values are compared.
@@ -76,7 +76,7 @@ class Pairing:
     pairs: list[list[list[int]]]
 
     def complete(self, cells: Collection[int]) -> int:
-        """Return how many pairs some cells complete, with a take of each value."""
+        """Return the number of pairs with a take of each value among some cells."""
         return sum(
             all(any(number in cells for number in takes) for takes in pair)
             for pair in self.pairs
@@ -84,9 +84,9 @@ class Pairing:
 
 
 def pairing_of(plan: PlanFacts, axis: str | None = None) -> Pairing | None:
-    """Return the pairs of a plan by an axis; None if it has nothing to compare.
+    """Return the pairs of a plan along an axis; None if there are none.
 
-    By default, the first axis that is not sent one value after the other.
+    By default, this is the first axis that is not sent one value after the other.
     """
     names = [name for name in plan.axes if name != plan.unit]
     if axis is None and names:
@@ -115,7 +115,7 @@ def pairing_of(plan: PlanFacts, axis: str | None = None) -> Pairing | None:
 
 
 def cells_within(plan: PlanFacts, limit_micro_usd: int) -> set[int]:
-    """Return the cells that a plan has once a budget is used up, in sending order."""
+    """Return the cells that a budget pays for, in sending order."""
     cells, states = set(), plan.states
     for number in plan.sending_order:
         if states[number] is CellState.OWNED:
@@ -128,7 +128,7 @@ def cells_within(plan: PlanFacts, limit_micro_usd: int) -> set[int]:
 
 
 def pairs_text(plan: PlanFacts, limit_micro_usd: int) -> str:
-    """Say how many pairs a budget completes, as the end of a sentence, if any can."""
+    """Return how many pairs a budget completes, as the end of a sentence, if any."""
     pairing = None if plan.unit is None else pairing_of(plan)
     if pairing is None or not pairing.pairs:
         return ""
@@ -138,7 +138,7 @@ def pairs_text(plan: PlanFacts, limit_micro_usd: int) -> str:
 
 
 def fewest_text(plan: PlanFacts) -> str:
-    """Say for how much a plan can be compared at all; empty if that is no question."""
+    """Return the lowest price of a comparison, as a sentence, or ""."""
     pairing = None if plan.unit is None else pairing_of(plan)
     if pairing is None or not pairing.pairs:
         return ""
@@ -166,7 +166,7 @@ def power_of(
     deviation: float,
     budget: AnyBudget | None,
 ) -> Power:
-    """Compute how likely a comparison of a plan finds a difference."""
+    """Compute how likely a comparison of a plan shows a difference."""
     difference = _positive("difference", difference)
     deviation = _positive("deviation", deviation)
     pairing = pairing_of(plan, axis)
@@ -205,7 +205,7 @@ def _positive(field: str, number: object) -> float:
 
 
 def _price_of(plan: PlanFacts, pairing: Pairing, needed: int) -> Estimate | None:
-    """Return the price of some pairs, at the mean price of those of the plan."""
+    """Return the price of a number of pairs, at the mean price in the plan."""
     cells = [number for pair in pairing.pairs for takes in pair for number in takes]
     estimates = [plan.cells[number].estimate for number in cells]
     total, pairs = total_of(estimates), len(pairing.pairs)

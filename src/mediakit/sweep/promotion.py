@@ -1,4 +1,4 @@
-"""Which results are the best, and which of them are tied."""
+"""Selects the best results of a sweep, and names ties."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def promoted(
     where: object = None,
     ascending: bool = False,
 ) -> tuple[Grid, str, list[int]]:
-    """Return the grid of the best with other values, a note on ties, their cells."""
+    """Return the grid of the best results, a note on ties, and their cells."""
     count = _read_count(k, len(plan) if best is not None else None)
     frame = frame.assign(**{by: numbers_of(frame, by, "by")})
     made = frame[(frame.index < len(plan)) & frame["status"].eq("completed")]
@@ -69,7 +69,7 @@ def promoted(
 
 
 def _read_count(k: object, otherwise: int | None) -> int:
-    """Return a number of results; raise an error for anything else."""
+    """Validate a number of results."""
     count = otherwise if k is None else whole(k)
     if count is None or count < 1:
         accepted = "a number of results, such as 3; or best=, for all of one value"
@@ -78,7 +78,7 @@ def _read_count(k: object, otherwise: int | None) -> int:
 
 
 def _matching(frame: pd.DataFrame, where: object) -> pd.DataFrame:
-    """Return the rows that have some values, such as `{"prompt": "v1"}`."""
+    """Return the rows with some values, such as `{"prompt": "v1"}`."""
     if where is None:
         return frame
     if not isinstance(where, Mapping):
@@ -99,7 +99,7 @@ def _matching(frame: pd.DataFrame, where: object) -> pd.DataFrame:
 def _of_best_value(
     judged: pd.DataFrame, axis: str, by: str, *, ascending: bool
 ) -> tuple[pd.DataFrame, str]:
-    """Return the results of the value of an axis with the best mean, and say which."""
+    """Return the results of the axis value with the best mean, and a note."""
     columns_of(judged, axis, "best")
     groups = judged.groupby(axis, observed=True, sort=False)[by]
     means = groups.agg(["mean", "count"])
@@ -124,9 +124,9 @@ def _of_best_value(
 def _ranked(
     judged: pd.DataFrame, by: str, version: Sequence[str], *, ascending: bool
 ) -> pd.DataFrame:
-    """Order results from the best; equal ones by the mean of their version.
+    """Sort results from the best; equal ones by the mean of their version.
 
-    A version is what some axes say, such as the prompt of all shots.
+    Some axes, such as the prompt of all shots, identify the version.
     """
     means = judged[by]
     if version:
@@ -139,10 +139,7 @@ def _ranked(
 
 
 def _tie_note(ranking: pd.DataFrame, by: str, k: int, axes: Sequence[str]) -> str:
-    """Name the ranked results that are as good as the last one taken, if any is not.
-
-    It is empty without a tie.
-    """
+    """Name results that are as good as the last selected one; "" without a tie."""
     if len(ranking) <= k:
         return ""
     is_kept = ranking[KEEP].to_numpy("bool")
@@ -161,7 +158,7 @@ def _tie_note(ranking: pd.DataFrame, by: str, k: int, axes: Sequence[str]) -> st
 
 
 def _named(rows: pd.DataFrame, axes: Sequence[str]) -> str:
-    """Return the values of the axes of some rows, the first ones in full."""
+    """Return the axis values of some rows; only the first ones are complete."""
     names = [
         ", ".join(map(short_name, values)) or f"cell {number}"
         for number, *values in rows[list(axes)].head(MOST_NAMED).itertuples(name=None)

@@ -1,8 +1,8 @@
-"""Statistics of results: the cost of a kept one, rankings, and how far judges agree.
+"""Statistics of results: cost per keeper, rankings, and agreement of judges.
 
-They take frames of results and do not change them. A frame has the axes to the left of
-`take`. A repair has a row of its own, with the repaired job as its `parent_job_id`; it
-belongs to the cell of that job.
+The functions take frames of results and do not change them. The axes are left of
+`take`. A repair has its own row, with the repaired job as `parent_job_id`, and belongs
+to the cell of that job.
 """
 
 import math
@@ -48,7 +48,7 @@ def axes_of(frame: pd.DataFrame) -> list[str]:
 
 
 def columns_of(frame: pd.DataFrame, by: By, field: str = "by") -> list[str]:
-    """Return the columns that are named; none for None."""
+    """Return the named columns; none for None."""
     names = [] if by is None else [by] if isinstance(by, str) else list(by)
     for name in names:
         if name not in frame:
@@ -60,8 +60,8 @@ def columns_of(frame: pd.DataFrame, by: By, field: str = "by") -> list[str]:
 def numbers_of(frame: pd.DataFrame, name: str, field: str) -> "pd.Series[float]":
     """Return a column of numbers as floats, whatever its dtype; NaN is unknown.
 
-    True and false are 1 and 0. Categories, decimals and a column that several frames
-    made an object of are numbers, too; texts are not.
+    True and false are 1 and 0. Categories, decimals, and an object column from joined
+    frames are numbers, too; texts are not.
     """
     column = frame[name] if name in frame else pd.Series("", frame.index)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -76,20 +76,20 @@ def numbers_of(frame: pd.DataFrame, name: str, field: str) -> "pd.Series[float]"
 
 
 def short_name(value: object) -> str:
-    """Return a value as a name in a sentence, in one line and not too long."""
+    """Shorten a value to a name within a sentence, in one line."""
     text = " ".join(str(value).split())
     return text if len(text) <= NAME_LENGTH else f"{text[: NAME_LENGTH - 1]}…"
 
 
 def jobs_once(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that have a job, each job once."""
+    """Return the rows with a job, each job once."""
     if "job_id" in frame:
         frame = frame[frame["job_id"].notna() & ~frame["job_id"].duplicated()]
     return frame.reset_index(drop=True)
 
 
 def roots(jobs: pd.DataFrame) -> Wholes:
-    """Return the row of each row's cell: for a repair, the cell that it repairs."""
+    """Return the row of each row's cell; a repair belongs to the repaired cell."""
     own = np.arange(len(jobs))
     if "job_id" not in jobs or "parent_job_id" not in jobs:
         return own
@@ -102,7 +102,7 @@ def roots(jobs: pd.DataFrame) -> Wholes:
 
 
 def _with_repairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per cell that was sent, with what its repairs add.
+    """Return one row per sent cell, combined with its repairs.
 
     Adds _charge (int64, micro-USD), _unsettled (int64, jobs), _keep (bool) and _rating
     (float64, the last one).
@@ -126,7 +126,7 @@ def _with_repairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_value(cells: pd.DataFrame, axes: Sequence[str]) -> Any:
-    """Group cells by the values of axes in order of appearance; in one without axes."""
+    """Group cells by the values of axes in order of appearance, or all together."""
     number = pd.Series(0, cells.index)
     if axes:
         its = cells.groupby(list(axes), sort=False, observed=True, dropna=False)
@@ -137,14 +137,14 @@ def _by_value(cells: pd.DataFrame, axes: Sequence[str]) -> Any:
 def _with_axes(
     found: pd.DataFrame, groups: Any, cells: pd.DataFrame, axes: Sequence[str]
 ) -> pd.DataFrame:
-    """Put the values of the axes before what was found for them."""
+    """Insert the columns of the axes before the results."""
     first: pd.DataFrame = cells.loc[groups.head(1).index, list(axes)]
     both = [first.reset_index(drop=True), found.reset_index(drop=True)]
     return pd.concat(both, axis=1)
 
 
 def _means(sums: Iterable[Any], counts: Iterable[Any]) -> Any:
-    """Divide whole numbers, rounding half up; <NA> where there is nothing to divide."""
+    """Divide whole numbers, rounding half up; <NA> for a divisor of zero."""
     pairs = zip(sums, counts, strict=True)
     means = [divide_half_up(int(total), int(n)) if n else None for total, n in pairs]
     return pd.array(means, "Int64")
@@ -161,7 +161,7 @@ NEVER = np.iinfo("int64").max
 
 
 def cost_of_keeper(frame: pd.DataFrame, by: By = None, seed: int = 0) -> pd.DataFrame:
-    """Compute the cost of a kept result, including all charges spent to find it.
+    """Compute the cost per kept result, including all charges spent to find it.
 
     A cell and its repairs count as one: their charges are added, and the cell is kept
     if any of them is. A job in two rows is counted once. Amounts are added and divided
@@ -206,7 +206,7 @@ def cost_of_keeper(frame: pd.DataFrame, by: By = None, seed: int = 0) -> pd.Data
 def _interval(
     charges: "pd.Series[int]", kept: "pd.Series[bool]", seed: int
 ) -> tuple[int | None, int | None]:
-    """Resample the cells; return the 90% interval of the cost of a keeper."""
+    """Return the 90% bootstrap interval of the cost per keeper."""
     if len(charges) < FEWEST_CELLS or not kept.any():
         return None, None
     pairs = np.column_stack((charges, kept))
@@ -278,7 +278,7 @@ def pareto(frame: pd.DataFrame, by: By = None) -> pd.DataFrame:
 
 
 def _front(rating: Floats, charge: Wholes) -> Flags:
-    """Tell which points are on the Pareto front."""
+    """Return which points are on the Pareto front."""
     charges, place = np.unique(charge, return_inverse=True)
     best = np.full(len(charges), -np.inf)
     np.maximum.at(best, place, rating)
@@ -356,10 +356,10 @@ def bradley_terry(preferences: Iterable[Any] | pd.DataFrame) -> pd.DataFrame:
 def next_pair(
     preferences: Iterable[Any] | pd.DataFrame, items: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return the two items whose comparison teaches most about the ranking.
+    """Return the pair of items whose comparison is most informative.
 
-    It is the pair whose answer is the least certain, by the strengths and by how
-    uncertain these are; of several such pairs, any. None if every pair was compared.
+    Its outcome is the most uncertain, given the strengths and their uncertainty. None
+    if every pair was compared.
     """
     winners, losers, ties = _comparisons(preferences)
     known = pd.Index(dict.fromkeys([*items, *winners, *losers]))
@@ -397,7 +397,7 @@ def _comparisons(
 def _strengths(
     won: Wholes, lost: Wholes, weight: Floats, items: int
 ) -> tuple[Floats, Floats]:
-    """Find the most likely strengths by Newton's method, and their covariances."""
+    """Fit the most likely strengths by Newton's method; return their covariances."""
     wins = np.zeros((items, items))
     np.add.at(wins, (won, lost), weight)
     np.add.at(wins, (lost, won), 1.0 - weight)
@@ -417,7 +417,7 @@ def _strengths(
 
 
 def _groups(won: Wholes, lost: Wholes, items: int) -> Wholes:
-    """Number the sets of connected items, in order of appearance."""
+    """Number the groups of connected items, in order of appearance."""
     group = np.arange(items)
     while True:
         smaller = np.minimum(group[won], group[lost])
@@ -437,7 +437,7 @@ STARS = (1, 5)
 
 @dataclass(frozen=True, repr=False)
 class Agreement:
-    """How far scores agree with ratings.
+    """How well scores agree with ratings.
 
     Args:
         frame: One row for each output that has both, the largest disagreement first:

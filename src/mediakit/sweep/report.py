@@ -1,4 +1,4 @@
-"""The HTML report of an export: it works without Jupyter and offline."""
+"""The HTML report of an export, which works offline and without Jupyter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report_html(
     code: str,
     note: str = "",
 ) -> str:
-    """Write the report of rows in the order of the plan; None is unknown."""
+    """Return the report; rows are in plan order, and None is unknown."""
     made = [row for row in rows if row["file"] is not None]
     prompts = {_sent_prompt(row) for row in made}
     shared = prompts.pop() if len(prompts) == 1 else None
@@ -81,7 +81,7 @@ def _kept_switch_html(rows: Sequence[Row]) -> str:
 
 
 def _sections_html(rows: Sequence[Row], shared: str | None) -> Iterator[str]:
-    """Yield a grid for each value of the first axis, if there is another axis."""
+    """Yield a grid for each value of the first axis, if there are two."""
     if not rows:
         yield '<p class="mk-quiet">No cell has a file yet.</p>'
         return
@@ -144,7 +144,7 @@ def _file_html(row: Row) -> Markup:
 
 
 def _sent_prompt(row: Row) -> str | None:
-    """Return the prompt that was sent: an axis may have only its name."""
+    """Return the prompt that was sent, of which an axis may have only the name."""
     prompt: str | None = row["fields"].get("prompt") or row["prompt"]
     return prompt
 

@@ -1,4 +1,4 @@
-"""The evidence in a report: comparisons, means as a heatmap, and the blind ranking."""
+"""The evidence in a report: comparisons, a heatmap of means, the blind ranking."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def evidence_html(
     ranking: pd.DataFrame,
     cells: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield the comparisons and means of each column of `values`, and the ranking.
+    """Yield comparisons and means for each column of `values`, and the ranking.
 
-    `rows` have the axes as texts; `cells` has the name of each job's cell.
+    `rows` have the axes as texts; `cells` has the cell name of each job.
     """
     varied = [axis for axis in axes if rows[axis].nunique() > 1]
     known = [name for name in values if name in rows and rows[name].notna().any()]
@@ -47,7 +47,7 @@ def evidence_html(
 
 
 def _verdicts(rows: pd.DataFrame, axes: Sequence[str], value: str) -> Iterator[Markup]:
-    """Yield what a comparison of each axis says; not for one of too many values."""
+    """Yield the comparison of each axis that has few enough values."""
     for axis in axes:
         try:
             text = compare(rows, axis, value).text
@@ -58,7 +58,7 @@ def _verdicts(rows: pd.DataFrame, axes: Sequence[str], value: str) -> Iterator[M
 
 
 def _heatmap(rows: pd.DataFrame, axes: Sequence[str], value: str) -> Markup:
-    """Return the mean of each two values of the first two axes, with its count."""
+    """Return the means over the first two axes, with counts."""
     jobs = jobs_once(rows)
     down, *others = axes
     numbers = numbers_of(jobs, value, "value")

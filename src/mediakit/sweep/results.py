@@ -1,4 +1,4 @@
-"""The results of a run: live while it is running, and rated afterwards."""
+"""The results of a run: live while it runs, and rated afterwards."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CONTINUES = "The sweep continues; call results.wait() to wait again."
 
 
 class _Awaited(Generic[T]):
-    """A value that is read when it is awaited."""
+    """A value that is computed when it is awaited."""
 
     def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
         self._read = read
@@ -137,7 +137,7 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until nothing more can be sent and everything sent is settled.
+        """Wait until the run has ended and all sent cells are settled.
 
         A failed cell raises no error: `frame()` shows what happened to it.
 
@@ -172,10 +172,10 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def stop(self) -> Self:
-        """Send no more cells, and none again that has no answer yet.
+        """Send no more cells, and stop retrying unanswered submissions.
 
-        Jobs continue and are settled. The `problem` of a cell that was sent without an
-        answer says that a job may exist.
+        Jobs continue and are settled. If a cell was sent without a response, its
+        `problem` says that a job may exist.
         """
         await self.run.stop_sending()
         return self
@@ -230,7 +230,7 @@ class AsyncResults(ProcessBound):
 
     @property
     def kept(self) -> Awaitable[list[AsyncJob]]:
-        """Return the jobs of the kept cells, in the plan's order."""
+        """Return the jobs of the kept cells, in plan order."""
         return _Awaited(self._kept)
 
     @networked
@@ -241,7 +241,7 @@ class AsyncResults(ProcessBound):
 
     @property
     def widget(self) -> Any:
-        """Return the live wall as an ipywidgets widget, for layouts of your own."""
+        """Return the live wall as an ipywidgets widget, for your own layouts."""
         if self._wall is None or self._wall.is_closed:
             self._wall = self.gallery()
             self._wall.keep()
@@ -253,8 +253,8 @@ class AsyncResults(ProcessBound):
     def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:
         """Return the wall of all cells, to be shown in the cell.
 
-        It follows the run. Results are rated, kept and compared in it, and what is
-        written of them is kept in the history.
+        It follows the run. Results can be rated, kept and compared on it; ratings,
+        notes and tags are stored in the history.
 
         Args:
             rows: The axis down the side, or "take" or "prompt".
@@ -272,12 +272,12 @@ class AsyncResults(ProcessBound):
         return wall.gallery
 
     def _complete_walls(self) -> None:
-        """Complete the walls of earlier cells, before the kernel may end."""
+        """Update the walls of earlier cells before the kernel may stop."""
         for wall in self._walls:
             wall.complete()
 
     async def scores(self) -> pd.DataFrame:
-        """Return all scores of the outputs, those of earlier versions included.
+        """Return all scores of the outputs, including those of earlier versions.
 
         Returns:
             One row per output, scorer and value, the last used one last: `job_id`,
@@ -293,7 +293,7 @@ class AsyncResults(ProcessBound):
     # -- comparisons and costs ----------------------------------------------------
 
     async def ranking(self) -> pd.DataFrame:
-        """Return the results ranked by blind comparisons.
+        """Rank the results by their blind comparisons.
 
         Returns:
             One row per compared result, whose job is the item, as
@@ -337,7 +337,7 @@ class AsyncResults(ProcessBound):
     async def cost_of_keeper(
         self, by: str | Sequence[str] | None = None
     ) -> pd.DataFrame:
-        """Return the cost of finding a kept result.
+        """Return the cost per kept result.
 
         Args:
             by: An axis, or several; all cells together by default.
@@ -348,7 +348,7 @@ class AsyncResults(ProcessBound):
         return cost_of_keeper(await self.frame(), by)
 
     async def pareto(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the mean rating and the mean charge.
+        """Return the mean rating and the mean charge of each value.
 
         Args:
             by: An axis, or several; each cell separately by default.
@@ -364,8 +364,8 @@ class AsyncResults(ProcessBound):
     ) -> AsyncJob:
         """Replace a region of a clip, instead of making the whole clip again.
 
-        The new job belongs to that cell: it counts against the sweep's budget and
-        in the cost of a keeper (spec 4.16).
+        The new job belongs to the clip's cell: it counts against the sweep's budget and
+        in the cost per keeper (spec 4.16).
 
         Args:
             job: The job of the clip, or its id.
@@ -398,12 +398,12 @@ class AsyncResults(ProcessBound):
         ascending: bool = False,
         **changes: object,
     ) -> PlanFacts:
-        """Plan the best results again with other values, priced before it is sent.
+        """Plan the best results again with other values; nothing is sent yet.
 
-        Kept results are the best, then those with the highest ratings; of equal ones,
-        those whose version has the higher mean. `plan.note` names a tie. Fields that
-        are not given, the seed included, are those of each result; of a draft, the
-        final. The same request counts once.
+        Kept results are the best, then those with the highest ratings; equal ones are
+        sorted by the mean of their version. `plan.note` names a tie. Fields that are
+        not given, including the seed, are those of each result; a draft is promoted to
+        a final. Equal requests count once.
 
         Args:
             k: How many results; with `best`, all of them by default.
@@ -433,7 +433,7 @@ class AsyncResults(ProcessBound):
         budget: AnyBudget | None = None,
         **changes: object,
     ) -> AsyncResults:
-        """Make the best results again with other values, within a budget.
+        """Run the best results again with other values, within a budget.
 
         Args:
             k: How many results; with `best`, all of them by default.
@@ -462,11 +462,10 @@ class AsyncResults(ProcessBound):
     ) -> pd.DataFrame:
         """Score all outputs with a function; `frame()` includes the scores.
 
-        Each score is kept in the history like a rating, and found again by the output,
-        the scorer and its version, and by the row if the scorer takes it: calling it
-        again scores only new outputs, and those that failed. See
-        `mediakit.sweep.scorers` for ready-made scorers and `mediakit.sweep.judges` for
-        judges that see the prompt.
+        Each score is stored in the history like a rating, by output, scorer and
+        version, and also by row if the scorer takes one. Calling this again scores only
+        new outputs and those that failed. `mediakit.sweep.scorers` has ready-made
+        scorers, and `mediakit.sweep.judges` has judges that see the prompt.
 
         Args:
             fn: `fn(path)` or `fn(path, row)`: takes the path of a file, and a dict of
@@ -565,7 +564,7 @@ class AsyncResults(ProcessBound):
     # -- ratings ------------------------------------------------------------------
 
     async def rate(self, job: HasId | str, rating: int | None) -> None:
-        """Rate a result from 1 to 5; the rating is stored in the history.
+        """Rate a result from 1 to 5; the history stores the rating.
 
         Args:
             job: The job, or its id.

@@ -1,4 +1,4 @@
-"""A run: submits the cells of a plan on the I/O thread, a number of them at once."""
+"""A run: submits the cells of a plan on the I/O thread, several at once."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ PLANNED = Outcome(CellStatus.PLANNED)
 class Run:
     """Submits the cells of a plan in order; a failure does not end the run.
 
-    A cell has one of `in_flight` slots until its job ends, and its price is held in the
-    history until it is charged. A cell that the budget does not cover now waits until
-    less is held.
+    A cell occupies one of `in_flight` slots until its job ends, and its price is held
+    in the history until it is charged. A cell that does not fit the budget waits until
+    a hold is released.
 
-    Charges may be above their estimates: of the budget, a quarter more than the holds
-    is kept until there is a charge, and then as much as the largest charge was for its
-    hold. With nothing else in flight, the first cell may use the whole budget.
+    Charges may exceed their estimates. Until the first charge, a quarter of the holds
+    is kept in reserve; then, as much as the largest ratio of a charge to its hold. With
+    nothing else in flight, the first cell may use the whole budget.
     """
 
     def __init__(
@@ -142,12 +142,12 @@ class Run:
         self._pump()
 
     async def stop_sending(self) -> None:
-        """Send no more cells, and none again that has no answer; jobs go on."""
+        """Send no more cells, and stop retrying unanswered ones; jobs continue."""
         self.stop()
         await asyncio.gather(*(call.stop() for call in self._calls.values()))
 
     def stop(self, why: str = STOPPED) -> None:
-        """Send no more cells, for a reason that they report; those in flight go on."""
+        """Send no more cells, which report the reason; those in flight continue."""
         if self._stopped is not None or self.done.is_set():
             return
         self._stopped = why
@@ -165,8 +165,8 @@ class Run:
     ) -> None:
         """Send failed and unsent cells again, failed jobs with a new key.
 
-        Only cells whose job failed with a code, or only one cell, if these are given;
-        the one up to the price that was shown for it.
+        `code` limits this to jobs that failed with that code, and `cell` to one cell,
+        for at most the shown price.
         """
         if cell is not None and price is not None:
             self.requests.prices[cell] = price
@@ -193,13 +193,14 @@ class Run:
         self._pump()
 
     def can_retry(self, cell: int) -> bool:
-        """Return whether a cell can be sent at all, once it has not ended well."""
+        """Return whether a cell that has no result can be sent again."""
         return self.plan.cells[cell].problem is None
 
     async def price_again(self, cell: int) -> Estimate:
         """Return the current price of sending a cell again.
 
-        Rates may have risen since an earlier kernel sent it, and files change.
+        Rates may have risen since an earlier kernel sent it, and files may have
+        changed.
         """
         outcome, function = self.outcomes[cell], self.plan.function
         components = self.components
@@ -221,7 +222,7 @@ class Run:
     def progress(self, use: BudgetUse, latest: BudgetLimit | None = None) -> Progress:
         """Return the progress of the run, with the sweep's charges and holds.
 
-        These are of all its runs: a later one may have had a larger budget.
+        These include all its runs, because a later one may have had a larger budget.
         """
         counts = self._counts
         limit_micro_usd = self.budget.own_limit_micro_usd
@@ -246,7 +247,7 @@ class Run:
 
     @property
     def delay_text(self) -> str:
-        """Say what the cells wait for that are being sent for a while already."""
+        """Explain what slow cells are waiting for."""
         if not self._delays:
             return ""
         # That a job may exist is said, even if it is so of one cell only.
@@ -267,7 +268,7 @@ class Run:
     # -- which cell is next -------------------------------------------------------
 
     def _pump(self) -> None:
-        """Start cells while there are slots; end the run when nothing is left."""
+        """Start cells while slots are free; end the run when nothing is left."""
         self.changed()
         while self._working_n < self._in_flight:
             cell = self._next_cell()
@@ -302,7 +303,7 @@ class Run:
         return None
 
     def _requeue_over_budget(self) -> None:
-        """Ask again for the cells that cost too much: less may be held now."""
+        """Try the cells over budget again, because a hold may have been released."""
         self._lowest_refused_hold_micro_usd = None
         self._queue.extendleft(reversed(self._over_budget))
         self._over_budget.clear()
@@ -327,7 +328,7 @@ class Run:
     # -- one cell -----------------------------------------------------------------
 
     async def _process(self, cell: int) -> None:
-        """Submit a cell, wait for its end and, without a slot, for its charge."""
+        """Submit a cell, wait for its end and then, without a slot, for its charge."""
         try:
             job = await self._done_job(cell)
         finally:
@@ -342,7 +343,7 @@ class Run:
                 self._settling_n -= 1
 
     async def _done_job(self, cell: int) -> AsyncJob | None:
-        """Submit a cell and wait for its end; return a job that is still to settle.
+        """Submit a cell and wait for its end; return its job if it is unsettled.
 
         Any error is recorded for the cell.
         """
@@ -368,7 +369,7 @@ class Run:
         return None
 
     async def _submit_explained(self, cell: int) -> AsyncJob | None:
-        """Submit a cell, which can be stopped, and show what it waits for."""
+        """Submit a cell so that it can be stopped, and show why it is slow."""
         call = Stoppable()
 
         def show(text: str) -> None:
@@ -389,7 +390,7 @@ class Run:
             del self._calls[cell]
 
     async def _submit(self, cell: int) -> AsyncJob | None:
-        """Submit a cell, or find its job; None if the sweep was stopped meanwhile."""
+        """Submit a cell, or find its job; None if the run was stopped meanwhile."""
         components, failed = self.components, self._failed.get(cell)
         planned, draw = self.plan.cells[cell], self.plan.draws[cell]
         if self.plan.is_past and failed is None:
@@ -423,11 +424,11 @@ class Run:
         return job
 
     async def submit(self, request: ValidatedRequest) -> AsyncJob:
-        """Submit a request beside the cells, within the budget of the sweep."""
+        """Submit a request that is not a cell, within the budget of the sweep."""
         return await self.components.submit_prepared(request, 1, self.budget.caller)
 
     async def _has_ended(self, cell: int, job: AsyncJob) -> bool:
-        """Wait until a job ends; False if it cannot be read any more."""
+        """Wait until a job ends; return False if it can no longer be read."""
         unsubscribe = job.subscribe(partial(self._seen, cell))
         try:
             if not job.status.terminal:
@@ -455,7 +456,7 @@ class Run:
             pass  # the job has completed; its charge stays unknown
 
     async def _patiently(self, wait: Callable[[], Awaitable[AsyncJob]]) -> None:
-        """Wait for a job, even while the service limits how often it may be read."""
+        """Wait for a job, even while the service limits reads."""
         while True:
             try:
                 await wait()
@@ -487,7 +488,7 @@ class Run:
     async def _too_expensive(
         self, cell: int, error: BalanceError | BudgetError
     ) -> None:
-        """Let a cell wait that the budget or the balance does not cover now.
+        """Postpone a cell that budget or balance does not cover now.
 
         Other cells may release their holds, unless the service itself rejected it.
         """
@@ -511,7 +512,7 @@ class Run:
             )
 
     async def _give_up_dear(self, cell: int) -> None:
-        """Do not send a cell and the dearer ones: nothing more will be released."""
+        """Leave a cell and more expensive ones unsent: no hold is left to release."""
         cells = [cell, *self._over_budget]
         holds = {each: self._hold_micro_usd(each) or 0 for each in cells}
         why = {h: await self.budget.over_text(h) for h in {*holds.values()}}
@@ -520,10 +521,7 @@ class Run:
         self._is_last_try = False
 
     def _too_dear(self, cell: int, error: PriceError) -> None:
-        """Leave a cell unsent whose price has risen; its next try may pay this price.
-
-        Both prices are in what it says from now on.
-        """
+        """Leave a cell unsent whose price has risen; its retry may pay this price."""
         self.requests.take_price(cell, error)
         self._give_up([cell], lambda _: f"{error} {TO_PAY}")
         self._requeue_over_budget()
@@ -531,7 +529,7 @@ class Run:
     # -- errors -------------------------------------------------------------------
 
     def _refused(self, cell: int, error: MediakitError) -> None:
-        """Record the error of a cell, and apply its consequences for the others."""
+        """Record the error of a cell, and its consequences for other cells."""
         text = str(error)
         if isinstance(error, ClosedError):
             self._give_up([cell], lambda _: text)
@@ -559,7 +557,7 @@ class Run:
                     self.stop(SILENT)
 
     def _wait_for_service(self, error: RateLimitError) -> None:
-        """Pause for as long as the service asks."""
+        """Pause for as long as the service requests."""
         wait_s = PAUSE_S if error.retry_after_s is None else error.retry_after_s
         until_s = self.components.clock.monotonic_s() + wait_s
         self._pause_until_s = max(self._pause_until_s, until_s)
@@ -588,7 +586,7 @@ class Run:
         return Outcome(CellStatus.UNSENT, job_id=job_id, problem=problem)
 
     def _close(self) -> None:
-        """End the run because the client was closed; jobs continue at the service."""
+        """End the run because the client was closed; jobs continue."""
         self.is_closed = True
         self.stop(CLOSED)
 
@@ -600,7 +598,7 @@ class Run:
         self.outcomes[cell] = outcome
 
     def changed(self) -> None:
-        """Notify the listeners soon, but not more often than every 0.2 s."""
+        """Notify the listeners soon, at most every 0.2 s."""
         if not self._listeners:
             return
         if self._notification is not None and self.done.is_set():

@@ -1,4 +1,4 @@
-"""The budget of a run: its limit, its reserve for charges, and how far to raise it."""
+"""The budget of a run: its limit and its reserve for charges above holds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ UNTRIED_MARGIN = Fraction(5, 4)
 
 
 def shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None:
-    """Return the named budget that a run counts against; None for a plain amount.
+    """Return the named budget that a run counts against; None for an amount.
 
-    A request counts against one budget. A client with its own budget would spend
-    without counting it there, so it runs sweeps only under that budget.
+    A request counts against one budget. A client with its own budget therefore runs
+    sweeps only under that budget; otherwise their cost would not count there.
     """
     if not isinstance(amount, Budget):
         return None
@@ -43,7 +43,7 @@ def shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None
 
 
 class RunBudget:
-    """The budget of a run, for its cells and for other jobs submitted on its wall.
+    """The budget of a run, for its cells and other jobs submitted on its wall.
 
     Args:
         components: Those of the client.
@@ -71,14 +71,14 @@ class RunBudget:
 
     @property
     def own_limit_micro_usd(self) -> int | None:
-        """Return the limit of this sweep alone; None if the limit is shared."""
+        """Return the limit of this sweep alone; None if it is shared."""
         return self._limit_micro_usd if self._shared is None else None
 
     @property
     def caller(self) -> Caller:
         """Return the caller of the cells, and of other jobs submitted on the wall.
 
-        A past sweep keeps the limit that the history has, until it is raised.
+        A past sweep keeps its recorded limit until that is raised.
         """
         limit_micro_usd = self.own_limit_micro_usd
         if not self._is_past or limit_micro_usd is not None:
@@ -86,7 +86,7 @@ class RunBudget:
         return Caller(self._shared, sweep=self._sweep)
 
     def margin(self, *, is_alone: bool) -> Fraction:
-        """Return the reserve for each micro-USD held; lower with nothing in flight."""
+        """Return the reserve per micro-USD held; lower with nothing in flight."""
         ratio = self._largest_ratio
         if ratio is None:
             return Fraction(1) if is_alone else UNTRIED_MARGIN
@@ -103,11 +103,11 @@ class RunBudget:
         self._largest_ratio = max(self._largest_ratio or ratio, ratio)
 
     def refused(self, error: BudgetError) -> bool:
-        """Return whether it was this budget that did not cover a request."""
+        """Return whether this budget was the one that did not cover a request."""
         return self._shared is not None or error.scope == "sweep"
 
     async def over_text(self, hold_micro_usd: int) -> str:
-        """Explain that a cell does not fit this budget."""
+        """Explain that a cell exceeds this budget."""
         use = await self.use()
         if self._shared is not None:
             label = self._shared.label(self._components.clock.now())
@@ -126,7 +126,7 @@ class RunBudget:
     ) -> list[int | None]:
         """Return the limit that each request needs; None if the limit covers it.
 
-        A shared budget is not the sweep's to raise.
+        The sweep cannot raise a shared budget.
         """
         limit_micro_usd = self.own_limit_micro_usd
         if limit_micro_usd is None and self._is_past:
@@ -153,9 +153,9 @@ class RunBudget:
 
     @contextmanager
     def raised_to(self, limit_micro_usd: int | None) -> Iterator[None]:
-        """Let the sweep cost more from now on, because somebody asked for it.
+        """Raise the sweep's limit within the block, at the user's request.
 
-        None changes nothing; what is not sent leaves the limit as it was.
+        None changes nothing. If nothing is sent, the limit is restored.
         """
         before_micro_usd = self._limit_micro_usd
         if limit_micro_usd is not None:

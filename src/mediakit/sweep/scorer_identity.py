@@ -1,6 +1,6 @@
-"""What a scorer is: its arguments, its name, and the version that tells it from others.
+"""Identifies a scorer by its name and a version from its source and data.
 
-Scores of one scorer and version are reused, so two scorers must never look the same.
+Scores of one scorer and version are reused, so two scorers must never be confused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCORERS = "fn(path) or fn(path, row)"
 
 
 def sees_row(fn: Any) -> bool:
-    """Return whether a scorer takes a row: a needed second argument, or `row`."""
+    """Return whether a scorer takes a row: a second required argument, or `row`."""
     if not callable(fn):
         raise InputError("fn", got=fn, accepted=SCORERS)
     try:
@@ -57,7 +57,7 @@ def _fits(signature: inspect.Signature, arguments: int) -> bool:
 
 
 def column_of(fn: Any) -> str:
-    """Return the column of a scorer that returns one value: its name."""
+    """Return the column name of a scorer that returns a single value."""
     inner = getattr(fn, "func", fn)  # of a partial function
     name = str(getattr(inner, "__name__", type(inner).__name__))
     is_free = name.isidentifier() and name not in TAKEN | {REASON, COST}
@@ -65,13 +65,13 @@ def column_of(fn: Any) -> str:
 
 
 def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
-    """Return the name and the version under which the scores of a scorer are stored.
+    """Return the name and version under which the scores of a scorer are stored.
 
-    The source of the scorer is part of the version, so that two scorers of one name,
-    such as those of two notebooks, are different ones. So are the data that it uses, if
-    it has no version of its own. A judge of this package has a revision in place of its
-    source, or an upgrade would pay for every judgement again. The version is None where
-    these cannot be told: its scores are not stored.
+    The version includes the source of the scorer, so that two scorers with the same
+    name, such as those of two notebooks, differ. It also includes the data that the
+    scorer uses, unless it has a version of its own. A judge of this package has a
+    revision in place of its source, or an upgrade would pay for every judgement again.
+    The version is None if these cannot be determined; such scores are not stored.
     """
     inner = fn.func if isinstance(fn, partial) else fn
     named: Any = inner if hasattr(inner, "__qualname__") else type(inner)
@@ -93,10 +93,10 @@ def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
 
 
 def _source(named: Any) -> str:
-    """Return the source of a function, or of the functions of a class; empty if none.
+    """Return the source of a function, or of a class's functions; "" if unknown.
 
-    The source of a class in a notebook cell is known by its functions only. Functions
-    that a class has from this package do not count.
+    In a notebook cell, only the functions of a class have a source. Functions that a
+    class inherits from this package do not count.
     """
     functions = [named]
     if inspect.isclass(named):
@@ -114,9 +114,9 @@ def _source(named: Any) -> str:
 
 
 def _told(fn: Any, seen: set[object]) -> Iterator[str]:
-    """Yield what tells a scorer from others: its source and the data that it uses.
+    """Yield what identifies a scorer: its source and the data that it uses.
 
-    Functions of its own module count with their source, others with their name.
+    Functions in its own module count with their source, others with their name.
 
     Raises:
         TypeError: It uses an object that is not plain data.
@@ -146,7 +146,7 @@ def _told(fn: Any, seen: set[object]) -> Iterator[str]:
 
 
 def _used(fn: Any) -> Iterator[Any]:
-    """Yield the values that a function uses, beside its arguments."""
+    """Yield the values that a function uses, besides its arguments."""
     for cell in fn.__closure__ or ():
         with suppress(ValueError):  # it has no value yet
             yield cell.cell_contents
@@ -157,7 +157,7 @@ def _used(fn: Any) -> Iterator[Any]:
 
 
 def _global_names(code: CodeType) -> set[str]:
-    """Return the global names in a function, and in the functions inside it."""
+    """Return the global names in a function and its inner functions."""
     names = {
         each.argval
         for each in dis.get_instructions(code)

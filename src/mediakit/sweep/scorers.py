@@ -1,9 +1,9 @@
 """Ready-made scorers, to sort out bad results before anybody looks at them.
 
 Each takes the path of a clip, a picture or a sound and returns numbers by name. They
-read a sample: `SAMPLED_FRAMES` frames spread over the clip, grey and at most 640 pixels
-wide or high, the first `SUCCESSIVE_FRAMES` frames for flicker, and the first minute of
-the sound. NaN is unknown: a picture has no motion, a silent film has no loudness.
+read a sample: `SAMPLED_FRAMES` frames spread over the clip, in grey and at most 640
+pixels wide or high, the first `SUCCESSIVE_FRAMES` frames for flicker, and the first
+minute of the sound. NaN is unknown: a picture has no motion, a silent film no loudness.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def perceptual_hash(path: Path) -> Numbers:
 
 
 def quality(path: Path) -> Numbers:
-    """Compute everything that the other scorers do, decoding the sample once."""
+    """Compute the values of all other scorers, decoding the sample once."""
     lumas = sampled_lumas(path, SAMPLED_FRAMES)
     numbers: Numbers = {}
     for measure in (_sharpness, _motion, _black, _frozen, _hash):

@@ -1,8 +1,8 @@
-"""Score the outputs of a sweep with a function of the user.
+"""Scores the outputs of a sweep with the user's function.
 
 It runs in this process or on any `concurrent.futures.Executor`. Each score is stored as
-soon as it is there, by what the scorer saw, so that a run that was killed continues
-where it ended.
+soon as it is available, by what the scorer saw, so that a killed run continues where it
+stopped.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ Values = Mapping[str, Value]
 
 
 class Answer(NamedTuple):
-    """What a scorer said of an output, or the problem if it failed; and its charge."""
+    """A scorer's values for an output, or its problem; and the cost."""
 
     values: Values
     reason: str | None = None
@@ -94,7 +94,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoredOutput:
-    """The output of one job: where it is, and what a scorer may see of its cell."""
+    """The output of one job: its URL, and the row that a scorer may see."""
 
     job_id: str
     source: str
@@ -106,7 +106,7 @@ Fetch = Callable[[ScoredOutput], Path]
 
 @dataclass(frozen=True)
 class Item:
-    """A fetched output, by the hash of what the scorer sees of it."""
+    """A downloaded output, identified by the hash of what the scorer sees."""
 
     job_id: str
     key: str
@@ -125,9 +125,9 @@ def score_outputs(
     version: str | None = None,
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> pd.DataFrame:
-    """Score outputs, each once; what raises is the problem of its output alone.
+    """Score outputs, each once; an exception is only its output's problem.
 
-    `fetch` returns an output as a local file, on several threads; the executor is not
+    `fetch` downloads an output to a local file, on several threads; the executor is not
     shut down. An asynchronous scorer is awaited on `loop`, which must run in another
     thread, or on a loop that all calls share. See `AsyncResults.score`.
     """
@@ -204,7 +204,7 @@ def _check_executor(executor: object, fn: Scorer) -> None:
 
 @dataclass
 class _Run:
-    """One call: its outputs, under which name their scores are stored, its answers."""
+    """One call: its outputs, the scorer's identity, and the answers."""
 
     outputs: Sequence[ScoredOutput]
     scorer: str
@@ -218,7 +218,7 @@ class _Run:
     asked: set[str] = field(default_factory=set)  # the jobs that were scored now
 
     def look_up(self) -> None:
-        """Find the stored answers about outputs that were seen before."""
+        """Find the stored answers for outputs that were scored before."""
         job_ids = [output.job_id for output in self.outputs]
         sha256s = scores.sha256s(self.history, job_ids, **self.owner)
         for output in self.outputs:
@@ -227,7 +227,7 @@ class _Run:
         self._look_up(self.keys.values())
 
     def unanswered_cost_micro_usd(self) -> int:
-        """Return what earlier answers cost that could not be used, of what is due."""
+        """Return the cost of earlier unusable answers for outputs that are due."""
         if self.version is None:
             return 0
         due = {j: key for j, key in self.keys.items() if key not in self.answers}
@@ -236,7 +236,7 @@ class _Run:
         )
 
     def items(self) -> Generator[Item]:
-        """Fetch the outputs without a score, and yield each that differs once."""
+        """Download the outputs without a score, and yield distinct ones."""
         due = {
             output.job_id: output
             for output in self.outputs
@@ -259,7 +259,7 @@ class _Run:
             threads.shutdown(cancel_futures=True)
 
     def _fetched(self, output: ScoredOutput) -> Path | str:
-        """Return the local file, or the reason why there is none."""
+        """Return the local file, or the reason for its absence."""
         try:
             return Path(self.fetch(output))
         except Exception as error:  # noqa: BLE001 - it is the problem of one output
@@ -283,7 +283,7 @@ class _Run:
             self.answers |= {key: Answer(*said) for key, said in found.items()}
 
     def record(self, item: Item, answer: Answer) -> None:
-        """Save the score of an output; one that failed is tried again next time."""
+        """Save the score of an output; a failed one is retried next time."""
         self.answers[item.key] = answer
         self.asked.add(item.job_id)
         key = (self.scorer, self.version or "", item.key)
@@ -294,7 +294,7 @@ class _Run:
             scores.save_cost(self.history, score, **self.owner)
 
     def reuse(self) -> None:
-        """Give the outputs that were not scored now the answers that fit them."""
+        """Copy matching answers to the outputs that were not scored now."""
         seen = {
             job_id: key
             for job_id, key in self.keys.items()
@@ -304,7 +304,7 @@ class _Run:
         scores.reuse(self.history, seen, *its, **self.owner)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row for each output."""
+        """Return one row per output."""
         import pandas as pd
 
         from mediakit.history.frames import score_column, text_array
@@ -328,7 +328,7 @@ class _Run:
 
 
 def key_with_row(output: ScoredOutput, sha256: str) -> str:
-    """Return the key of a score whose scorer sees the row, too."""
+    """Return the key of a score that depends on the row, too."""
     return hash_of(sha256, json.dumps(output.row, sort_keys=True))
 
 
@@ -344,7 +344,7 @@ def problem_of(error: BaseException) -> str:
 def score_file(
     fn: Scorer, path: str, row: Row | None, name: str, attempt: int = 0
 ) -> Answer:
-    """Score one file; workers run this.
+    """Score one file on a worker.
 
     Dask caches calls by their arguments, so another `attempt` is another call.
     """
@@ -371,7 +371,7 @@ def _arguments(path: str, row: Row | None) -> tuple[Any, ...]:
 
 
 def _failure(error: Exception) -> Answer:
-    """Return the problem of an output; an error may say what its answer cost."""
+    """Return an exception as the problem of an output, with its cost if known."""
     try:
         cost = _cost_micro_usd(getattr(error, COST, None))
     except ValueError:
@@ -419,7 +419,7 @@ def _value(value: Any) -> Value:
 
 
 class _Here(Executor):
-    """Runs each call at once."""
+    """Runs each call at once, in this thread."""
 
     def submit(
         self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
@@ -430,7 +430,7 @@ class _Here(Executor):
 
 
 class _OnLoop(Executor):
-    """Awaits each call on an event loop of another thread."""
+    """Awaits each call on the event loop of another thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -443,10 +443,10 @@ class _OnLoop(Executor):
 
 @cache
 def _scorer_loop(_pid: int) -> asyncio.AbstractEventLoop:
-    """Return the loop of blocking calls, one for each process.
+    """Return the event loop for blocking calls, one per process.
 
     All calls share it, because the connections of a client belong to one loop. It is
-    not the I/O thread's, which a scorer that decodes a file would hold up.
+    not the I/O thread's, which a scorer that decodes a file would block.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(
@@ -456,7 +456,7 @@ def _scorer_loop(_pid: int) -> asyncio.AbstractEventLoop:
 
 
 class _Workers:
-    """The executor; a process pool that broke is replaced by a new one like it."""
+    """The executor; a broken process pool is replaced by an equal one."""
 
     def __init__(self, executor: Executor, fn: Scorer) -> None:
         self._executor = executor
@@ -497,10 +497,10 @@ class _Workers:
 def _answers(
     executor: Executor, fn: Scorer, items: Iterable[Item]
 ) -> Generator[tuple[Item, Answer]]:
-    """Yield the items with their answers, as they end.
+    """Yield the items with their answers, as they finish.
 
-    Those whose worker died are scored again at the end, one at a time, so that a file
-    that kills workers is found and affects no other.
+    Items whose worker died are scored again at the end, one at a time, to find the file
+    that kills workers without affecting others.
     """
     workers = _Workers(executor, fn)
     running: dict[Future[Any], Item] = {}

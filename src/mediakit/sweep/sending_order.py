@@ -1,7 +1,7 @@
-"""The order in which a sweep sends its cells, so that a part of it can be compared.
+"""The order in which a sweep sends its cells, so that any part is comparable.
 
-All cells of one unit, such as a shot, are sent before the next. A budget that ends
-early has then paid for the same shots of each version, and not for one version alone.
+All cells of one unit, such as a shot, are sent before the next. A budget that runs out
+early has then paid for the same shots of each version.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROMPT = "prompt"
 
 
 def key_of(value: object) -> str:
-    """Return a text that tells a value of an axis from the others.
+    """Return a text that distinguishes the values of an axis.
 
     1 and True are equal in Python, but different values of a field. The repr of a large
     array is abbreviated, so arrays are compared by identity.
@@ -31,8 +31,8 @@ def key_of(value: object) -> str:
 def unit_of(axes: Mapping[str, Sequence[object]], slots: Collection[str]) -> str | None:
     """Return the axis whose values are sent one after the other; None for any order.
 
-    It is the longest of the slots, which fill the versions of a prompt, or of all axes
-    where there are no slots.
+    It is the longest of the axes that fill slots of a prompt, or of all axes without
+    slots.
     """
     counts = {name: len({*map(key_of, values)}) for name, values in axes.items()}
     if len(counts) < 2:
@@ -44,9 +44,9 @@ def unit_of(axes: Mapping[str, Sequence[object]], slots: Collection[str]) -> str
 def in_sending_order(
     cells: Sequence[Any], unit: str | None, seed: int | None = None
 ) -> list[int]:
-    """Return the numbers of cells in the order of sending: takes, units, the rest.
+    """Return the numbers of cells sorted by take, unit, and the rest.
 
-    A seed shuffles the units; where there are none, the points.
+    A seed shuffles the units; without units, the points.
     """
     names = [
         key_of(cell.axes[unit])
@@ -67,7 +67,7 @@ def in_sending_order(
 
 
 def units_lines(new: Sequence[Any], unit: str | None) -> list[str]:
-    """Return a line on the use of a budget below the price of all new cells, if any."""
+    """Return a line on how a budget below the full price is used, if any."""
     prices: dict[str, list[int]] = {}
     for cell in new:
         if unit is not None and cell.take == 1:

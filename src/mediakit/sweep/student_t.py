@@ -1,6 +1,6 @@
 """Student's t: quantiles, p-values, Holm's correction, and the power of a test.
 
-SciPy has all of this and is the oracle of the tests, but it is larger than everything
+SciPy has all of this, and the tests compare with it, but it is larger than everything
 else that a sweep needs.
 """
 
@@ -22,7 +22,7 @@ BEYOND = 9.0
 
 @lru_cache(KEPT_N)
 def _angles(freedom: int) -> tuple[Floats, Floats]:
-    """Return angles, and how likely a smaller one is.
+    """Return angles, and the probability of a smaller one.
 
     The distribution function of t is the integral of a power of the cosine, over the
     angle whose tangent is t divided by the root of the degrees of freedom.
@@ -43,14 +43,14 @@ def quantile(probability: float, freedom: int) -> float:
 
 
 def p_value(t: float, freedom: int) -> float:
-    """Return how often chance alone makes a t of this size or larger (two-sided)."""
+    """Return the two-sided p-value of a t statistic."""
     angle, reached = _angles(freedom)
     root = math.sqrt(min(freedom, MOST_FREEDOM))
     return 2 * float(np.interp(-math.atan(abs(t) / root), angle, reached))
 
 
 def power(shift: float, freedom: int, alpha: float) -> float:
-    """Return how often a two-sided test finds a shift of that many standard errors."""
+    """Return the power of a two-sided test for a shift in standard errors."""
     limit = quantile(1 - alpha / 2, freedom)
     # The estimated standard error is a chi variable divided by its root.
     root = math.sqrt(2 * freedom)
@@ -65,12 +65,12 @@ def power(shift: float, freedom: int, alpha: float) -> float:
 
 
 def wanted_shift(freedom: int, alpha: float, power: float) -> float:
-    """Return the shift, in standard errors, that a test finds with about this power."""
+    """Return the shift, in standard errors, that a test detects with this power."""
     return quantile(1 - alpha / 2, freedom) + quantile(power, freedom)
 
 
 def holm(p: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Return p-values corrected for their number, and the level of each interval.
+    """Return Holm-corrected p-values, and the level of each interval.
 
     An interval at its level excludes zero exactly if the corrected p-value is below
     alpha. NaN counts as no test.

@@ -62,13 +62,14 @@ def mediakit_sandbox(
 
     Its clock is twenty times as fast as real time, so that a charge settles in less
     than a tenth of a second. Films have the requested sizes and lengths, but each shot
-    shows only its first frame, and scenery is coarse; `sketch=False` renders all.
-    Callbacks and input URLs on this machine are allowed, and the balance is $1,000.
+    shows only its first frame, and scenery is coarse; `sketch=False` renders
+    everything. Callbacks and input URLs on this machine are allowed, and the balance is
+    $1,000.
+
     `advance(hours=2)` moves the clock, `fault("fail_render", count=1)` makes a render
     fail, and `seed(days=90)` adds sample jobs.
-
     `@pytest.mark.mediakit_sandbox(balance_micro_usd=0)` on the test, its class or its
-    module changes the settings; they are those of `mediakit.sandbox.settings.Sandbox`.
+    module changes the settings, which are those of `mediakit.sandbox.settings.Sandbox`.
 
     While the test runs, environment variables point to the sandbox and a temporary
     home.

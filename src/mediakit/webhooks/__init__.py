@@ -1,6 +1,6 @@
 """Webhooks: verification, events and an ASGI receiver (spec 6).
 
-It depends only on records and errors, so a web server needs no client.
+A web server needs only this package, not a client.
 """
 
 from mediakit.webhooks.events import COMPLETED as COMPLETED

@@ -1,4 +1,4 @@
-"""Events: what the service reports when a job ends (spec 6.1, 6.3)."""
+"""Events: the service's reports that a job has ended (spec 6.1, 6.3)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Event(Record):
 def read_event(event_id: str, body: bytes) -> Event:
     """Parse the body of a delivery whose signature was verified.
 
-    Raises `SignatureError` ("payload") when it is not an event.
+    Raises `SignatureError` ("payload") if it is not an event.
     """
     try:
         document = _parsed(body)

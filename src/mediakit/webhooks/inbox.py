@@ -1,4 +1,4 @@
-"""The inbox: every accepted event, on disk, and whether it was handled."""
+"""The inbox: every accepted event, on disk, until it was handled."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WHERE receiver IN (SELECT value FROM json_each(?))
 
 @dataclass(frozen=True)
 class ClaimedEvent:
-    """An event that is being handled; `tries` counts how often that was started."""
+    """An event being handled; `tries` counts the starts."""
 
     number: int
     id: str
@@ -89,8 +89,8 @@ class ClaimedEvent:
 class Inbox:
     """The events of one receiver, in an SQLite file.
 
-    After an event is handled, only its id is kept, to recognise it if it is sent
-    again. Threads and processes can share the file.
+    After an event is handled, only its id is kept, to recognise a repeated delivery.
+    Threads and processes can share the file.
 
     Args:
         place: The file; ":memory:" lasts only as long as the process.
@@ -122,7 +122,7 @@ class Inbox:
             ) from error
 
     def name_by_keys(self, handler: str, keys: Sequence[bytes]) -> None:
-        """Name the receiver by its handler and one of the keys that are valid now.
+        """Name the receiver after its handler and one of the valid keys.
 
         It takes over the events under its other keys, which a rotation may end.
         """
@@ -131,19 +131,19 @@ class Inbox:
         self.name = names[0]
 
     def add(self, event_id: str, body: bytes, now: datetime) -> bool:
-        """Store an event, due now, on disk; False if it is known already."""
+        """Store an event, due now, on disk; return False if it is known already."""
         values = (self.name, event_id, body, to_us(now))
         return bool(self._run(_ADD, *values).rowcount)
 
     def claim(self, now: datetime) -> ClaimedEvent | None:
-        """Claim the oldest event that is due, so that no other process handles it."""
+        """Claim the oldest due event, so that no other process handles it."""
         until = now + timedelta(seconds=self.lease_s)
         values = (to_us(until), self.name, to_us(now))
         rows = self._rows(_CLAIM, *values)
         return ClaimedEvent(*rows[0]) if rows else None
 
     def postpone(self, event: ClaimedEvent, due_at: datetime) -> None:
-        """Set the time when an event is due again, or extend its lease until then."""
+        """Set when an event is due again, or extend its lease until then."""
         self._run(_POSTPONE, to_us(due_at), event.tries, event.number)
 
     def finish(self, event: ClaimedEvent, *, handled: bool) -> None:

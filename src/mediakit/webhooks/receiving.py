@@ -126,7 +126,7 @@ class Receiver(Dispatcher):
         await to_thread.run_sync(self.inbox.add, signed.id, body, self._clock.now())
 
     def set_valid_keys(self, keys: tuple[bytes, ...]) -> None:
-        """Name the inbox by the keys that are valid now, unless it has a name."""
+        """Name the inbox after the valid keys, unless it has a name."""
         if self._handler is not None and keys != self._keys:
             self.inbox.name_by_keys(self._handler, keys)
         self._keys = keys
@@ -194,7 +194,7 @@ def _current(secret: Secrets | CurrentSecrets) -> CurrentSecrets:
 
 
 def _name_of(handler: OnEvent) -> str:
-    """Name a handler so that the same program has the same name after a restart."""
+    """Return a name of a handler that stays the same after a restart."""
     function = inspect.unwrap(getattr(handler, "func", handler))
     name = getattr(function, "__qualname__", type(function).__qualname__)
     module = function.__module__
@@ -263,7 +263,7 @@ async def _respond(
     words: str = "",
     headers: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
-    """Send a response with a status and, if given, a sentence."""
+    """Send a response with a status and, optionally, a sentence."""
     body = json.dumps({"message": words}).encode() if words else b""
     if body:
         length = str(len(body)).encode()

@@ -1,4 +1,4 @@
-"""Verify a webhook: its sender, its age and its content (spec 6.4)."""
+"""Verifies webhooks: sender, age and content (spec 6.4)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def verify(
 
 
 def check_body(body: object) -> None:
-    """Check that a value is the raw bytes of a body, neither empty nor too large."""
+    """Check that a value is the raw bytes of a body, of an allowed size."""
     if not isinstance(body, bytes):
         raise _bad_body(
             f"The body is of type {type(body).__name__}. Pass the raw bytes as "
@@ -91,7 +91,7 @@ def check_body(body: object) -> None:
 def check_signature(
     delivery: DeliveryHeaders, body: bytes, keys: Iterable[bytes]
 ) -> None:
-    """Check that one of the signatures was made with one of the keys."""
+    """Check that any of the signatures was made with any of the keys."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -223,7 +223,7 @@ def _bad_header(why: str, reason: str) -> SignatureError:
 
 
 def keys_of(secret: object) -> tuple[bytes, ...]:
-    """Read the key of one secret, or the keys of all that are valid in a rotation."""
+    """Parse one secret, or all that are valid during a rotation, to keys."""
     if isinstance(secret, str):
         return (_key_in(secret, "The secret"),)
     if isinstance(secret, bytes) or not isinstance(secret, Iterable):
