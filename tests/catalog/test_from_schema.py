@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import jsonschema
@@ -517,12 +518,11 @@ def test_words_beside_a_reference_change_no_values(beside: Json) -> None:
 
 
 # Schemas of any shape, with the keywords that are read and values that do not fit.
-KEYWORDS = st.sampled_from(
-    [
-        *sorted(jsonschema.Draft202012Validator.VALIDATORS),
-        *("default", "description", "discriminator", "nullable", "x-mediakit"),
-    ]
-)
+KEYWORD_NAMES = [
+    *sorted(jsonschema.Draft202012Validator.VALIDATORS),
+    *("default", "description", "discriminator", "nullable", "x-mediakit"),
+]
+KEYWORDS = st.sampled_from(KEYWORD_NAMES)
 SCALARS = (
     st.none()
     | st.booleans()
@@ -568,6 +568,22 @@ def test_every_document_and_body_is_handled(
         assert problem.sentence
     function.canonical_body(filled)
     json.dumps(function.json_schema())
+
+
+MALFORMED = (None, True, 5, "a", [5], [[5]], {"p": None}, {"p": 5}, {"p": [[5]]})
+
+
+def test_a_keyword_with_a_value_of_the_wrong_kind_is_no_error_of_ours() -> None:
+    values = ({"p": 1}, [1, 1], "a", 1, None)
+
+    def check(row: tuple[str, object]) -> None:
+        keyword, malformed = row
+        for schema in ({keyword: malformed}, {"not": {keyword: malformed}}):
+            function = function_of({"x": schema})
+            for value in values:
+                assert all(each.sentence for each in function.check({"x": value}))
+
+    assert_each(product(KEYWORD_NAMES, MALFORMED), check)
 
 
 # Valid schemas, and values close to accepted ones.

@@ -8,6 +8,7 @@ import pytest
 
 from mediakit.clock import SystemClock, to_us
 from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.server import host
 from mediakit.sandbox.server.host import resume_clock
 from mediakit.sandbox.store.database import SandboxDatabase
 from tests.sandbox.conftest import Api, StartSandbox
@@ -46,16 +47,23 @@ def test_it_runs_at_its_speed_from_its_epoch() -> None:
     assert clock.now() == datetime(1970, 1, 1, 0, 2, 1, tzinfo=UTC)
 
 
+class LaterClock(SystemClock):
+    """The clock of a machine that was idle for days."""
+
+    passed = timedelta()
+
+    def now(self) -> datetime:
+        return super().now() + self.passed
+
+
 @pytest.fixture
 def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Set this machine's clock forward, as if it had been idle for days."""
-    passed = timedelta()
-    true_now = SystemClock.now
-    monkeypatch.setattr(SystemClock, "now", lambda self: true_now(self) + passed)
+    """Set the clock of sandboxes that start later forward, and of no other one."""
+    monkeypatch.setattr(host, "SystemClock", LaterClock)
+    monkeypatch.setattr(LaterClock, "passed", timedelta())
 
     def pass_days(days: int) -> None:
-        nonlocal passed
-        passed += timedelta(days=days)
+        LaterClock.passed += timedelta(days=days)
 
     return pass_days
 
@@ -87,7 +95,7 @@ def test_the_clock_is_never_behind_the_machines_own(
 
     second = sandboxes(tmp_path, concurrency=0)
 
-    assert abs(now_of(second) - SystemClock().now()) < timedelta(hours=1)
+    assert abs(now_of(second) - LaterClock().now()) < timedelta(hours=1)
 
 
 KILLED = """

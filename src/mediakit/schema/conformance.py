@@ -165,8 +165,8 @@ class _Check:
     def _missing(self, part: _ConformancePart) -> Iterator[str]:
         """Yield the missing names; the service alone sets what is read-only."""
         properties = dict_of(part.schema.get("properties"))
-        for name in list_of(part.schema["required"]):
-            if name in part.value or not isinstance(name, str) or name == WEBHOOK_URL:
+        for name in _required(part.schema):
+            if name in part.value or name == WEBHOOK_URL:
                 continue
             if not self.references.is_read_only(properties.get(name)):
                 yield name
@@ -289,8 +289,8 @@ class _Check:
 
     def _leaf_problem(self, keyword: str, part: _ConformancePart) -> Problem:
         if keyword == "dependentRequired":
-            for name, needed in part.schema[keyword].items():
-                for each in needed if name in part.value else ():
+            for name, needed in dict_of(part.schema[keyword]).items():
+                for each in list_of(needed) if name in part.value else ():
                     if each not in part.value:
                         when = f" when {name} is given"
                         label = inner_label(part.label, each)
@@ -302,9 +302,9 @@ class _Check:
 
     def _not_problem(self, part: _ConformancePart) -> Problem:
         inner = dict_of(part.schema["not"])
-        names = list_of(inner.get("required"))
-        if inner.keys() == {"required"} and names:
-            first, last = str(names[0]), str(names[-1])
+        names = _required(inner)
+        if inner.keys() == {"required"} and names and isinstance(part.value, dict):
+            first, last = names[0], names[-1]
             reason = f"cannot be given together with {first}"
             reason = reason if first != last else "cannot be given"
             label = inner_label(part.label, last)
@@ -348,10 +348,9 @@ class _Check:
         self, part: _ConformancePart, fitting: list[_ConformancePart], count: int
     ) -> Problem:
         """Return the problem of a value that fits more than one alternative."""
-        needed = [list_of(dict_of(each.schema).get("required")) for each in fitting]
-        first, *others = [str(names[0]) if names else "" for names in needed]
+        first, *others = ["".join(_required(each.schema)[:1]) for each in fitting]
         other = next((each for each in others if each != first), "")
-        if first and other in part.value:
+        if first and isinstance(part.value, dict) and other in part.value:
             reason = f"cannot be given together with {first}"
             return Problem(
                 inner_label(part.label, other), part.value[other], "", message=reason
@@ -366,6 +365,12 @@ class _Check:
         # Of what is inside, words have the names alone.
         spec = Reader(self.references).read(schema, above=NEAR_THE_END)
         return None if spec.kind == "json" else spec.accepted
+
+
+def _required(schema: object) -> list[str]:
+    """Return the names of an object's fields that must be given."""
+    names = list_of(dict_of(schema).get("required"))
+    return [name for name in names if isinstance(name, str)]
 
 
 # -- verdicts --------------------------------------------------------------------------
@@ -438,8 +443,8 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _has_dependents(schema: Json, value: Json) -> bool:
     return all(
-        set(needed) <= value.keys()
-        for name, needed in schema["dependentRequired"].items()
+        set(list_of(needed)) <= value.keys()
+        for name, needed in dict_of(schema["dependentRequired"]).items()
         if name in value
     )
 
