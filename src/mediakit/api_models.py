@@ -116,7 +116,7 @@ REJECTIONS = frozenset(
 
 
 def normal_error_code(value: object) -> ErrorCode:
-    """Parse an error code; a value that is not in the table is `provider_error`."""
+    """Parse an error code; an unknown one becomes `provider_error`."""
     try:
         return ErrorCode(str(value))
     except ValueError:
@@ -124,7 +124,7 @@ def normal_error_code(value: object) -> ErrorCode:
 
 
 class JobError(Record):
-    """Why a job failed (spec 2.1); branch on `code`, never on `message`."""
+    """Why a job failed (spec 2.1); decide by `code`, never by `message`."""
 
     code: Annotated[ErrorCode, BeforeValidator(normal_error_code)] = (
         ErrorCode.PROVIDER_ERROR
@@ -152,7 +152,7 @@ _MEDIA = ("video", "image", "audio")
 class Output(Record):
     """The output of a completed job (spec 2.1).
 
-    If `media_type` is missing, it is that of the file that is present.
+    Without a `media_type`, it is that of the file that is present.
     """
 
     media_type: str = "unknown"
@@ -188,7 +188,7 @@ LARGEST_CHARGE_MICRO_USD = LARGEST_MICRO_USD
 
 
 def _whole_number(value: object) -> object:
-    """Return a whole number as an integer: 340000.0 is one in JSON, too."""
+    """Return a whole number as an integer, because JSON may have 340000.0."""
     if type(value) is float and value.is_integer():
         return int(value)
     return value
@@ -223,7 +223,7 @@ class JobBilling(Record):
 
     @property
     def is_unreadable(self) -> bool:
-        """Return whether it is neither a charge nor announced as one to come."""
+        """Return whether it is neither a charge nor the announcement of one."""
         is_charge = self.charge_micro_usd is not None
         return self.state is None or (
             self.state is BillingState.SETTLED and not is_charge
@@ -260,7 +260,7 @@ def _is_settled(raw: dict[str, Any]) -> bool:
 
 
 def _as_error(value: object) -> object:
-    """Return an error whose message is all that there is as a record."""
+    """Return an error record from a bare message."""
     return {"message": value} if isinstance(value, str) and value else value
 
 
@@ -316,7 +316,7 @@ class JobRecord(Record):
 
     @property
     def has_unread_output(self) -> bool:
-        """Return whether its output has a shape in which no file was found."""
+        """Return whether its output has an unknown shape."""
         if self.status is not JobStatus.COMPLETED or self.deleted_at is not None:
             return False
         if self.output is None:
@@ -336,7 +336,7 @@ class JobRecord(Record):
 
     @property
     def settled_charge_micro_usd(self) -> MicroUSD | None:
-        """Return the settled charge; None if there is none (spec 2.2).
+        """Return the settled charge; None without one (spec 2.2).
 
         A null, pending or unavailable billing is not a charge; 0 is a charge.
         """
@@ -375,7 +375,7 @@ class Postpaid(Record):
 
 
 class Balance(Record):
-    """The funds that can be spent (spec 2.4)."""
+    """The balance and other funds that can be spent (spec 2.4)."""
 
     balance_micro_usd: _WholeNumber
     """0 if the service names only the rest of an invoice cycle."""
@@ -396,9 +396,9 @@ class Balance(Record):
     def spendable_micro_usd(self) -> MicroUSD:
         """Return what is left of an active cycle, else the balance (spec 2.4, 8).
 
-        The specification does not show how an inactive cycle says so: one with nothing
-        left beside a balance counts as inactive. The service decides on each submission
-        and charges nothing for one that it rejects.
+        The specification does not define how an inactive cycle looks: one with nothing
+        left beside a balance counts as inactive. The service decides on each
+        submission, and charges nothing for one that it rejects.
         """
         of_cycle = self._cycle_micro_usd
         return MicroUSD(self.balance_micro_usd if of_cycle is None else of_cycle)

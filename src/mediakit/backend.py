@@ -1,4 +1,4 @@
-"""Connection settings, and the service that they name."""
+"""Connection settings and service discovery."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ STATUS_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class Settings(ProcessBound):
-    """Connection settings: arguments first, then the environment, then defaults.
+    """Connection settings from arguments, then the environment, then defaults.
 
-    Without a base URL, the embedded sandbox is meant. The history may be a URL with a
-    password, so it is hidden from the repr, like the key.
+    Without a base URL, the embedded sandbox is used. The history may be a URL with a
+    password, so the repr hides it, like the key.
     """
 
     base_url: str | None
@@ -95,7 +95,7 @@ def find_backend(
 ) -> Backend:
     """Find the configured service, or start (or attach to) the embedded sandbox.
 
-    It blocks, so do not call it on the I/O thread.
+    This blocks, so do not call it on the I/O thread.
     """
     refuse_no_catalog(catalog)
     if settings.base_url is None or settings.api_key is None:
@@ -189,7 +189,7 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
 def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
     """Return whether a service is a sandbox on this machine.
 
-    Its URL is what names it in the history, because it may not answer now.
+    Its URL decides if the history knows it, because it may not respond now.
     """
     if not service.on_this_machine:
         return False

@@ -1,4 +1,4 @@
-"""Time as a dependency, so that tests need not wait, and instants as whole numbers."""
+"""Time as a dependency, so that tests need not wait, and instants as integers."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -13,17 +13,17 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_us(instant: datetime) -> int:
-    """Return an instant with a time zone as whole microseconds since 1970."""
+    """Convert a timezone-aware instant to microseconds since 1970."""
     return (instant - _EPOCH) // _MICROSECOND
 
 
 def to_instant(us: int) -> datetime:
-    """Return microseconds since 1970 as an instant in UTC."""
+    """Convert microseconds since 1970 to an instant in UTC."""
     return _EPOCH + us * _MICROSECOND
 
 
 class Clock(Protocol):
-    """The interface that every part that needs time depends on."""
+    """The interface for everything that needs time."""
 
     def now(self) -> datetime:
         """Return the current time, timezone-aware and in UTC."""

@@ -39,7 +39,7 @@ class Completions(NamedTuple):
 
     @classmethod
     def of(cls, typed: str, texts: Iterable[str], kind: str) -> Completions:
-        """Return the texts that start with what is typed."""
+        """Return the texts that start with the typed one."""
         return cls(typed, tuple(t for t in texts if t.startswith(typed)), kind)
 
 
@@ -81,7 +81,7 @@ def call_at(code: str) -> Call | None:
 
 
 def offer_at(code: str, names: Mapping[str, object]) -> Completions | None:
-    """Return the completions at the end of the code; None outside a client's calls."""
+    """Return the completions at the end of the code; None outside a client call."""
     call = call_at(code)
     callee = _CALLEE.search(call.callee) if call else None
     if call is None or callee is None or callee[2] not in VERBS:
@@ -121,14 +121,14 @@ def _offered(call: Call, function: Function) -> Completions | None:
 
 
 def functions_offer(typed: str, catalog: Catalog) -> Completions:
-    """Return the functions whose kind, or path, starts with what is typed."""
+    """Return the functions whose kind or path starts with the typed text."""
     if "/" in typed:
         return Completions.of(typed, (each.path for each in catalog), "function")
     return Completions.of(typed, sorted({each.kind for each in catalog}), "function")
 
 
 def choices_offer(typed: str, spec: FieldSpec) -> Completions:
-    """Return the choices of a field, as text, that start with what is typed."""
+    """Return the choices of a field, as text, that start with the typed text."""
     choices = spec.choices or (spec.item.choices if spec.item else ())
     return Completions.of(typed, (c for c in choices if isinstance(c, str)), "choice")
 
@@ -139,7 +139,7 @@ FindOffer = Callable[[str, Mapping[str, object]], Completions | None]
 def offer_in(shell: Any, find: FindOffer, name: str = MATCHER_ID) -> None:
     """Register completions with an IPython shell or a notebook kernel.
 
-    IPython before 8.6, as in Colab, takes no such completions: nothing is offered.
+    IPython before 8.6, as in Colab, does not support them: nothing is offered.
     """
     try:
         from IPython.core.completer import (

@@ -1,4 +1,4 @@
-"""`mk.doctor()`: what is installed and configured here, and what is missing."""
+"""`mk.doctor()`: reports what is installed, configured and missing."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ WIDTH = 88
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding, such as of the "Service", and whether it is all right."""
+    """One row of the report, such as "Service", and whether it is fine."""
 
     name: str
     text: str
@@ -89,7 +89,7 @@ class Diagnosis:
 
     @property
     def is_ok(self) -> bool:
-        """Tell whether all findings are all right."""
+        """Return whether all findings are fine."""
         return all(finding.is_ok for finding in self.findings)
 
     def __str__(self) -> str:
@@ -172,7 +172,7 @@ def _installed() -> Iterator[Finding]:
 
 
 def _browser() -> Iterator[Finding]:
-    """Look for a browser that cannot reach the ports of this machine."""
+    """Report a browser that cannot reach the ports of this machine."""
     sentence = (
         "your browser may be unable to reach ports on this machine, so results of a "
         "sandbox running here come through the kernel, and links to them do not open. "
@@ -187,7 +187,7 @@ def _browser() -> Iterator[Finding]:
 
 
 def _service(settings: Settings) -> tuple[list[Finding], bool]:
-    """Return what was found of the service, and whether it is a sandbox."""
+    """Return the findings on the service, and whether it is a sandbox."""
     if settings.base_url is None:
         text = (
             "none is configured: connect() starts the sandbox on this machine, which "
@@ -249,7 +249,7 @@ def _functions(settings: Settings, *, is_sandbox: bool) -> Iterator[Finding]:
 
 
 def _described(url: str) -> Finding:
-    """Say where the functions are described, or why that URL cannot be requested."""
+    """Report where the functions are described, or why that URL is unusable."""
     try:
         http_client(url).close()
     except ServiceError as error:
@@ -282,7 +282,7 @@ def _history(path: Path) -> Finding:
 
 
 def _problem_in(folder: Path, setting: str) -> str:
-    """Return why files cannot be kept in a folder, and what to do; "" if they can."""
+    """Return why a folder cannot be used, and what to do; "" if it can."""
     existing = next(each for each in (folder, *folder.parents) if each.is_dir())
     advice = f"Set {setting} to a folder on a local disk that you can write to."
     try:
@@ -309,7 +309,7 @@ def _lock_problem(descriptor: int) -> str | None:
 
 
 def _advice(settings: Settings) -> Iterator[str]:
-    """Explain which packages are missing, and give the line that installs them."""
+    """Yield which packages are missing, with the command that installs them."""
     proxy = Proxies.read().proxy_for(settings.base_url or "")
     has_socks = proxy is not None and proxy.url.startswith("socks")
     uses = {
@@ -362,7 +362,7 @@ def _front_end() -> str:
 
 
 def _server_problem() -> str:
-    """Return what the Jupyter server of this kernel lacks, if that can be found out."""
+    """Return what the Jupyter server of this kernel lacks, if known."""
     server = _server_prefix(os.environ.get("JPY_PARENT_PID", ""))
     if "JPY_SESSION_NAME" not in os.environ or server is None:
         return ""

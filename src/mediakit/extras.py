@@ -1,4 +1,4 @@
-"""The optional packages: the modules of each extra, and the command to install it."""
+"""The optional packages: the modules of each extra, and their install command."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _REQUIREMENTS = {"psycopg": '"psycopg[binary]"'}
 
 
 def missing_modules(extra: str) -> list[str]:
-    """Return which modules of an extra are not installed."""
+    """Return the modules of an extra that are not installed."""
     return [name for name in EXTRAS[extra] if find_spec(name) is None]
 
 
 def install_command(extra: str) -> str:
     """Return the command that installs the missing packages of an extra.
 
-    It names the missing packages and not mediakit, which an index may not have, or have
-    as another project.
+    It names these packages and not mediakit, which an index may lack, or have as
+    another project.
     """
     modules = missing_modules(extra) or EXTRAS[extra]
     packages = " ".join(_REQUIREMENTS.get(name, name) for name in modules)

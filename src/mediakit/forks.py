@@ -1,4 +1,4 @@
-"""Keeps a forked child from waiting forever for a lock of its parent's threads."""
+"""Prevents deadlocks in forked children, on locks of the parent's threads."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _when_idle: list[Callable[[], object]] = []
 
 
 class cached_property(functools.cached_property[T]):  # noqa: N801 - the usual name
-    """A property that is computed once, without a lock, as in Python 3.12 and later.
+    """A property that is computed once, without a lock, as in Python 3.12.
 
-    Python 3.11 computes it under a lock that all instances share. A process that is
-    forked while another thread computes it would wait for that lock for ever.
+    In Python 3.11, all instances share a lock. A process that is forked while another
+    thread computes the property would wait for that lock forever.
     """
 
     def __init__(self, func: Callable[[Any], T]) -> None:
@@ -39,10 +39,10 @@ class cached_property(functools.cached_property[T]):  # noqa: N801 - the usual n
 
 @contextmanager
 def no_fork() -> Iterator[None]:
-    """Let the process fork before or after what is done inside, in any thread.
+    """Delay forks by any thread until this block ends.
 
-    Locks of SQLite, SQLAlchemy and pydantic that are held at a fork stay held in the
-    child, where no thread is left to release them.
+    Locks of SQLite, SQLAlchemy and pydantic that are held during a fork stay held in
+    the child, where no thread is left to release them.
     """
     thread = get_ident()
     with _changed:
@@ -62,7 +62,7 @@ def no_fork() -> Iterator[None]:
 
 
 def before_fork(call: Callable[[], object]) -> None:
-    """Call a function before each fork, when nothing is inside `no_fork`."""
+    """Call a function before each fork, outside all `no_fork` blocks."""
     _when_idle.append(call)
 
 

@@ -39,14 +39,14 @@ JOBS_COLUMNS = ["created_at", "kind", "prompt", "state", "status"]
 
 
 class StoppedError(MediakitError):
-    """The waiting was interrupted; the job continues."""
+    """Waiting was interrupted; the job continues."""
 
 
 @magics_class
 class MediakitMagics(Magics):
-    """Generate media with the text of a cell, and see jobs and balance.
+    """Generate media from the text of a cell, and show jobs and balance.
 
-    They use the variable `client` where it is one, and else connect once, as
+    They use the variable `client` if it is a client, or else connect once, as
     `mediakit.connect()` does.
     """
 
@@ -92,7 +92,7 @@ class MediakitMagics(Magics):
     def jobs(self, line: str) -> pd.DataFrame:
         """Return the latest jobs as a frame, newest first; `%jobs 30` for more.
 
-        It has what most people look at; `client.history.frame()` has all there is.
+        It has the most useful columns; `client.history.frame()` has all.
         """
         wanted = line.strip() or str(LATEST_JOBS)
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
@@ -107,7 +107,7 @@ class MediakitMagics(Magics):
 
     @line_magic
     def balance(self, line: str) -> None:
-        """Say what can be spent, and what unsettled jobs hold of it."""
+        """Print the balance, and what unsettled jobs hold of it."""
         if line.strip():
             accepted = "used without arguments"
             raise InputError("%balance", got=line.strip(), accepted=accepted)
@@ -132,7 +132,7 @@ class MediakitMagics(Magics):
         return self._own
 
     def offer(self, code: str, names: Mapping[str, object]) -> Completions | None:
-        """Return what the Tab key offers in the line of `%%generate`."""
+        """Return the Tab completions in the line of `%%generate`."""
         variable = names.get(USUAL_CLIENT)
         client = variable if isinstance(variable, Client) else self._own
         catalog = Catalog.default() if client is None else client.catalog
@@ -140,7 +140,7 @@ class MediakitMagics(Magics):
 
 
 def load(shell: Any) -> None:
-    """Add the magics, and what the Tab key offers, to a shell of IPython."""
+    """Register the magics and their completions with an IPython shell."""
     magics = MediakitMagics(shell)
     shell.register_magics(magics)
     offer_in(shell, offer_at)
@@ -158,7 +158,7 @@ _NAME = re.compile(r"--[\w-]+")
 
 
 def read_line(line: str) -> tuple[str, Namespace, list[str]]:
-    """Return the function of a line, the magic's own options, and all other words."""
+    """Split a line into the function, the magic's own options, and other words."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -176,10 +176,9 @@ def read_line(line: str) -> tuple[str, Namespace, list[str]]:
 def fields_of(
     function: Function, words: Sequence[str], cell: str | None
 ) -> dict[str, Any]:
-    """Return the fields of a request, read by the function's declaration.
+    """Parse the fields of a request by the function's declaration.
 
-    What is no value of its field stays the text that it is, and what is no field
-    stays too, for the check to refuse it with its own words.
+    Invalid values stay texts, and unknown fields are kept, for the check to reject.
     """
     parser = parser_of(function)
     written = dict.fromkeys(match[0] for w in words if (match := _NAME.match(w)))
@@ -194,7 +193,7 @@ def fields_of(
 
 
 def _list(item: FieldSpec, texts: list[str]) -> list[object]:
-    """Read a list: one JSON list, or the option once for each item."""
+    """Parse a list: one JSON list, or the option once per item."""
     whole = _json(texts[0]) if len(texts) == 1 else None
     return whole if isinstance(whole, list) else [*map(_reader(item), texts)]
 
@@ -215,13 +214,13 @@ def _prompt(
 
 
 def prompt_name(function: Function) -> str | None:
-    """Return the field that the cell's text is for; None when there is none."""
+    """Return the field for the cell's text; None without one."""
     written = (s.name for s in function.fields.values() if s.multiline)
     return next(written, None)
 
 
 def option_of(name: str) -> str:
-    """Write a field as an option: "--aspect-ratio"."""
+    """Return a field's option: "--aspect-ratio"."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -234,7 +233,7 @@ class _Parser(ArgumentParser):
 
 
 def own_parser() -> ArgumentParser:
-    """Return the parser of the options that every function has."""
+    """Return the parser of the options common to all functions."""
     parser = _Parser()
     add = parser.add_argument
     again = "the draw of this request: a whole number from 1, or next for another one"
@@ -248,7 +247,7 @@ def own_parser() -> ArgumentParser:
 
 
 def parser_of(function: Function, *parents: ArgumentParser) -> ArgumentParser:
-    """Return the parser of a function's fields; `parents` give their options too."""
+    """Return the parser of a function's fields, with the options of `parents`."""
     prompt = prompt_name(function)
     cell = f"The text of the cell is its {prompt}." if prompt else "It takes no prompt."
     parser = _Parser(
@@ -306,7 +305,7 @@ def _json(text: str) -> object:
 
 
 def _reader(spec: FieldSpec) -> Callable[[str], object]:
-    """Return what makes a value of a field from a text, or leaves it a text."""
+    """Return a function that parses a field's value, or leaves it a text."""
 
     def read(text: str) -> object:
         try:
@@ -338,7 +337,7 @@ _WORD = re.compile(r"\S*\Z")
 def line_offer(
     code: str, catalog: Catalog, names: Mapping[str, object]
 ) -> Completions | None:
-    """Return what the Tab key offers at the end of a magic's line; None elsewhere."""
+    """Return the Tab completions at the end of a magic's line; None elsewhere."""
     line = _GENERATE.match(code)
     if line is None:
         return None

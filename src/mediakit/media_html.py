@@ -1,7 +1,7 @@
-"""Results in saved HTML: one player and one tile for notebooks, walls and reports.
+"""Results in static HTML: one player and one tile for notebooks, walls and reports.
 
-They are read without a kernel, in untrusted copies, on code-hosting pages and in
-exports, each of which strips something. The source stands on the tag itself, never in
+They must work without a kernel, in untrusted notebooks, on code-hosting pages and in
+exports, each of which strips something. The source is on the media tag itself, never in
 a `<source>` and never with a type: a sanitiser removes `<source>`, and a browser that
 reads "video/quicktime" does not even try an H.264 mov that it could play.
 """
@@ -65,7 +65,7 @@ def medium_html(
     box: Markup = FILL,
     preload: str = "none",
 ) -> Markup:
-    """Return what plays or shows a result; nothing for a medium that is not known."""
+    """Return the player or picture of a result; "" for an unknown medium."""
     is_embedded = src.startswith("data:")
     if medium == "image":
         shown = src if is_embedded else poster or src
@@ -98,7 +98,7 @@ def tile_html(
     *,
     keep: bool = False,
 ) -> Markup:
-    """Return a result with what is known of it below; empty texts take no room."""
+    """Return a result with facts below; empty texts take no space."""
     stars = Markup('<span class="stars" role="img" aria-label="{}">{}</span>')
     label = f"rated {rating} of {BEST_RATING}"
     rated = stars.format(label, stars_text(rating)) if rating else ""
@@ -109,6 +109,6 @@ def tile_html(
 
 
 def stars_text(rating: int | None) -> str:
-    """Write a rating as stars; those that are missing are hollow."""
+    """Format a rating as filled and hollow stars."""
     full = rating or 0
     return "★" * full + "☆" * (BEST_RATING - full)

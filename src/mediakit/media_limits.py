@@ -1,4 +1,4 @@
-"""The properties of a picture, a clip or a sound, and what a model family accepts."""
+"""The properties of media files, and the limits of a model family."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXTENSION = "x-mediakit"
 
 @dataclass(frozen=True)
 class MediaInfo:
-    """The properties of a file, as read from its header; None is unknown."""
+    """The properties of a file, from its header; None is unknown."""
 
     kind: MediaName
     content_type: str
@@ -57,7 +57,7 @@ class MediaInfo:
 
 @dataclass(frozen=True)
 class MediaLimits:
-    """What a field accepts of each file, and of all together; None is no limit."""
+    """The limits of a field, per file and in total; None is no limit."""
 
     formats: tuple[Format, ...] = ()
     min_s: float | None = None
@@ -77,7 +77,7 @@ class MediaLimits:
 
     @property
     def words(self) -> str:
-        """Write the limits for people: "MP4 or MOV · 2\N{EN DASH}30 s each · ..."."""
+        """Format the limits for people: "MP4 or MOV · at most 30 s each · ..."."""
         return " \N{MIDDLE DOT} ".join(filter(None, self._words()))
 
     def _words(self) -> Iterator[str]:
@@ -93,7 +93,7 @@ class MediaLimits:
             yield f"up to {self.max_size_bytes / 1e6:g} MB"
 
     def problems(self, label: str, found: MediaInfo) -> list[Problem]:
-        """Check one file against the limits; unknown properties pass."""
+        """Check a file against the limits; unknown properties pass."""
         return list(self._problems(label, found))
 
     def _problems(self, label: str, found: MediaInfo) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Numbered steps from an older database to this version, and the copy before them."""
+"""Numbered migration steps of a database, and the copy made before them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ UPGRADE_COMMAND = f"python -m pip install -U {DISTRIBUTION}"
 
 @dataclass
 class Migrations(Generic[C]):
-    """All steps of one kind of database, in order; none is ever changed or removed.
+    """All migration steps of one kind of database; none is ever changed or removed.
 
-    A step gets a connection in a transaction, with the write lock. It must not commit.
-    A process with older code may go on writing meanwhile, so a step adds tables, and
+    A step gets a connection in a transaction, with the write lock, and must not commit.
+    A process with older code may continue to write, so a step only adds tables, and
     columns that may be empty or have a default.
 
     Args:
@@ -41,13 +41,13 @@ class Migrations(Generic[C]):
         return self.first + len(self.steps)
 
     def step_from(self, version: int) -> Callable[[C], None] | None:
-        """Return the step from a version to the next; None from all others."""
+        """Return the step from a version to the next; None without one."""
         if self.first <= version < self.version:
             return self.steps[version - self.first]
         return None
 
     def problem(self, version: int) -> str:
-        """Say why a version without a step cannot be read."""
+        """Explain why a version without a step cannot be read."""
         if version > self.version:
             return (
                 f"has version {version}, which a newer mediakit wrote: this one reads "

@@ -19,10 +19,10 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
 
 
 def divide_half_up(numerator: int, denominator: int) -> int:
-    """Divide two non-negative integers, rounding half up to a whole number.
+    """Divide two non-negative integers, rounding half up.
 
-    All rounding of money and metered units uses this function, so that an estimate
-    and a charge made from the same numbers are equal.
+    All money and metered units are rounded here, so that an estimate and a charge from
+    the same numbers are equal.
     """
     if numerator < 0 or denominator <= 0:
         raise ValueError(f"cannot round {numerator}/{denominator} half up")
@@ -62,7 +62,7 @@ def format_cents(micro_usd: int | None) -> str:
 def parse_usd(amount: str | int | Decimal) -> MicroUSD:
     """Parse an amount of US dollars such as "$5", "5 USD", "0.068" or 5.
 
-    Floats are refused because 0.1 + 0.2 is not thirty cents.
+    Floats are rejected because 0.1 + 0.2 is not thirty cents.
 
     Raises:
         InputError: It is not an amount, is negative, or is finer than a micro-USD.

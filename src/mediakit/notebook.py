@@ -1,4 +1,4 @@
-"""The notebook around this process: its shell, and event loops inside its loop."""
+"""The notebook around this process: its shell, and nested event loops."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ FIRST_VERSION_OF_THE_FORK_ONLY = (3, 14)
 
 
 def current_shell() -> Any:
-    """Return the shell of IPython that runs, if one does, without importing IPython."""
+    """Return the running IPython shell, if any, without importing IPython."""
     module = sys.modules.get("IPython.core.getipython")
     return module.get_ipython() if module is not None else None
 
 
 def in_notebook() -> bool:
-    """Tell whether this process is a notebook's kernel."""
+    """Return whether this process is a notebook kernel."""
     return getattr(current_shell(), "kernel", None) is not None
 
 
 def allow_nested_loops() -> None:
-    """Allow code with `asyncio.run(...)` to run in a cell, until the kernel stops.
+    """Allow `asyncio.run(...)` in cells until the kernel stops.
 
     mediakit never needs this: its blocking calls wait on their own thread. This
     function uses the maintained fork `nest-asyncio2` if it is installed, and always on

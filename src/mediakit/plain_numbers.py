@@ -1,4 +1,4 @@
-"""Converts numbers of any type, such as numpy's, to Python's own."""
+"""Converts numbers of other types, such as numpy's, to Python's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number; None for a boolean, a float or anything else."""
+    """Convert to int; None for booleans, floats and anything else."""
     if isinstance(value, bool):
         return None
     with suppress(TypeError):
@@ -20,7 +20,7 @@ def whole(value: object) -> int | None:
 
 
 def real(value: object) -> float | None:
-    """Return a number; None for a boolean, for what is not a number, or NaN."""
+    """Convert to float; None for booleans, other types and NaN."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:
@@ -31,5 +31,5 @@ def real(value: object) -> float | None:
 
 
 def without_grouping(text: str) -> str:
-    """Return a number without the commas between thousands; any other text as it is."""
+    """Remove the thousands separators of a number; other texts are unchanged."""
     return text.replace(",", "") if _GROUPED.fullmatch(text) else text

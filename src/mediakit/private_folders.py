@@ -1,4 +1,4 @@
-"""The folder of the user's data, and folders that only the user can read."""
+"""The user's data folder, and folders that only the user can read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mediakit.errors import InputError
 
 
 def data_folder(home: str | Path | None = None) -> Path:
-    """Return the folder of the user's data: `home`, `MEDIAKIT_HOME`, or the usual one.
+    """Return the user's data folder: `home`, `MEDIAKIT_HOME`, or the default.
 
     Raises:
         InputError: It is in the user's home, and this user has none.
@@ -30,9 +30,9 @@ def data_folder(home: str | Path | None = None) -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder, and those above it that are missing, for the user alone.
+    """Create a folder and its missing parents, readable only by the user.
 
-    Existing folders keep their permissions, because somebody chose them.
+    Existing folders keep their permissions, which somebody chose.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):

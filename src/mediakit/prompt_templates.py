@@ -8,7 +8,7 @@ _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
 
 class NamedText(str):
-    """A text with a name, such as a version of a prompt: frames show the name."""
+    """A text with a name, which frames show, such as a version of a prompt."""
 
     label: str
 
@@ -20,7 +20,7 @@ class NamedText(str):
 
 
 def slots_in(templates: Iterable[object]) -> set[str]:
-    """Return the names of the slots of templates; other values have none."""
+    """Return the names of the slots in templates; other values have none."""
     texts = [each for each in templates if isinstance(each, str)]
     return {name for text in texts for name in _SLOT.findall(text) if name}
 

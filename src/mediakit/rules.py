@@ -1,8 +1,8 @@
 """Rules between the fields of a request, as data.
 
-Each rule gives the check of a body, a sentence for people, and the fields that a form
-disables or marks as required. Rules see the body's values with the defaults filled
-in; null counts as omitted, 0 and false as given, an empty list as not given.
+Each rule checks a body, has a sentence for people, and disables or requires fields of a
+form. Rules see the body's values with defaults filled in; null counts as omitted, 0 and
+false as given, an empty list as not given.
 """
 
 import re
@@ -77,7 +77,7 @@ class Problem:
 
 
 def has_value(values: Values, field: str) -> bool:
-    """Tell whether a field has a value; null and an empty list do not count."""
+    """Return whether a field has a value; null and an empty list do not count."""
     value = values.get(field)
     return value is not None and value != []
 
@@ -91,7 +91,7 @@ class When:
     inverted: bool = False
 
     def holds(self, values: Values) -> bool:
-        """Tell whether the condition holds."""
+        """Return whether the condition holds."""
         return (values.get(self.field) in self.among) is not self.inverted
 
     @property
@@ -128,7 +128,7 @@ def all_of(words: Iterable[str]) -> str:
 
 
 class Rule:
-    """The base of all rules; by default it disables, requires and warns of nothing."""
+    """The base of all rules; by default, it has no effect."""
 
     @property
     def reads(self) -> set[str]:
@@ -149,11 +149,11 @@ class Rule:
         return None
 
     def requires(self, field: str, values: Values) -> bool:
-        """Tell whether the field is required, given the other values."""
+        """Return whether the field is required, given the other values."""
         return False
 
     def warnings(self, values: Values) -> list[Problem]:
-        """Return what is allowed but probably a mistake."""
+        """Return likely mistakes that are allowed."""
         return []
 
 
@@ -299,10 +299,10 @@ class MostTogether(_OfFields):
 
 @dataclass(frozen=True)
 class Cites(Rule):
-    """A text that may cite given media by position, such as `@Image1`.
+    """A text that may cite media by position, such as `@Image1`.
 
-    Citing a position without an item causes a warning, not an error: the service
-    accepts the text as it is (spec 4.3).
+    Citing a position without an item is a warning, not an error: the service accepts
+    the text as it is (spec 4.3).
     """
 
     field: str
@@ -360,9 +360,9 @@ def _citable(word: str, name: str, count: int) -> str:
 
 @dataclass(frozen=True)
 class Check(Rule):
-    """A rule that no other class can express, as a function over the values.
+    """A rule that no other class can express, as a function of the values.
 
-    It is the only rule that a document cannot describe: the others are plain data.
+    It is the only rule that a document cannot describe: the others are data.
     """
 
     text: str
@@ -423,7 +423,7 @@ class Spans:
     unit: str
 
     def rows(self, values: Values) -> Iterator[list[tuple[int, int, dict[str, Any]]]]:
-        """Yield the spans of each item with their positions, ordered by start."""
+        """Yield the spans of each item with their positions, sorted by start."""
         for at, item in enumerate(_dicts(values.get(self.items))):
             spans = [(at, n, s) for n, s in enumerate(_dicts(item.get(self.inner)))]
             yield sorted(spans, key=lambda span: span[2][self.start])
@@ -499,9 +499,9 @@ class EndsBy(_OfSpans):
 
 
 def end_of(start: float, length: float) -> float:
-    """Add two numbers as decimals: 1.1 and 2.2 make 3.3.
+    """Add two numbers as decimals, so that 1.1 and 2.2 make 3.3.
 
-    Beyond the sixth decimal, a sum of floats shows only binary rounding errors.
+    Beyond the sixth decimal, a sum of floats has only rounding errors.
     """
     return round(start + length, 6)
 

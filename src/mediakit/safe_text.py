@@ -1,6 +1,6 @@
-"""Text from outside, made safe for messages, HTML and spreadsheets.
+"""Makes untrusted text safe for messages, HTML and spreadsheets.
 
-Build HTML with `Markup`, which escapes everything but other `Markup`:
+Build HTML with `Markup`, which escapes everything except other `Markup`:
 `Markup("<b>{}</b>").format(text)`.
 """
 
@@ -36,11 +36,10 @@ _CONTROLS = re.compile(
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without its user, password, query and fragment.
+    """Return a URL without user, password, query and fragment.
 
-    Any of them may be a secret, such as a token or a signature: "?…" is in the
-    place of a query or fragment. A text that is not a URL with a host is returned
-    unchanged.
+    Any of them may be a secret, such as a token or a signature; "?…" replaces a query
+    or fragment. A text that is not a URL with a host is returned unchanged.
     """
     parts = _URL.fullmatch(url.strip())
     if parts is None:
@@ -51,17 +50,17 @@ def shown_url(url: str) -> str:
 
 
 def holds_signature(text: str) -> bool:
-    """Return whether a text has a URL that is signed or has a password in it."""
+    """Return whether a text contains a URL with a signature or a password."""
     return bool(_SIGNED.search(text) or _CREDENTIALS.search(text))
 
 
 def with_shown_urls(text: str) -> str:
-    """Return a text in which each URL is as `shown_url` returns it."""
+    """Apply `shown_url` to each URL in a text."""
     return _URL_IN_TEXT.sub(lambda found: shown_url(found[0]), text)
 
 
 def shown(value: object) -> str:
-    """Shorten an untrusted value for use in an error sentence."""
+    """Shorten an untrusted value for an error sentence."""
     text = repr(shown_url(value) if isinstance(value, str) else value)
     text = with_shown_urls(text)
     if len(text) <= SHOWN_LENGTH:
@@ -71,7 +70,7 @@ def shown(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text of the service as a message quotes it: short, and in one line."""
+    """Shorten a text of the service to one line, for quoting it."""
     line = without_controls(_LINE_ENDS.sub(" ", text[: 2 * QUOTED_LENGTH]))
     if len(line) <= QUOTED_LENGTH and len(text) <= 2 * QUOTED_LENGTH:
         return line
@@ -79,7 +78,7 @@ def quoted(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Remove the control characters; tabs and line feeds stay."""
+    """Remove the control characters except tabs and line feeds."""
     return _CONTROLS.sub("", text)
 
 
@@ -93,9 +92,10 @@ NO_HTML = Markup()
 
 
 def html_text(text: str) -> Markup:
-    """Escape text so that nothing becomes markup or a formula; not for attributes.
+    """Escape text so that it becomes neither markup nor a formula.
 
-    A sign inside its own element cannot end a formula that other text starts.
+    Not for attributes. Each "$" is in an element of its own, so that it cannot end a
+    formula that other text starts.
     """
     # As a plain string: a `Markup` would escape what replaces the signs.
     return Markup(_FORMULA_SIGNS.sub(r"<span>\g<0></span>", str(escape(text))))
@@ -113,7 +113,7 @@ _RUNS = re.compile(r"\w\s*\(|!\w|!\$|[|=\[]")
 def spreadsheet_text(text: str) -> str:
     """Return text that a spreadsheet does not execute as a formula.
 
-    A leading apostrophe makes it text; any other text is unchanged, and so is a prompt
+    A leading apostrophe makes it text. Any other text is unchanged, including a prompt
     that begins with a citation such as "@Image1".
     """
     if text.lstrip(" ")[:1] not in _FORMULA_STARTS or not text:

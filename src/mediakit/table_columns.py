@@ -1,7 +1,7 @@
-"""Lists of values as people have them: plain ones, and the columns of a table.
+"""Lists of values in any form, including the columns of a table.
 
-A table of numbers with an empty cell holds floats, so its whole floats are whole
-numbers, and NaN is a value that is not set.
+A table of numbers with an empty cell has floats, so its whole floats are read as
+integers, and NaN as missing.
 """
 
 from array import array
@@ -15,7 +15,7 @@ _TO_RECORDS = ("to_dicts", "to_pylist", "to_dict")
 
 
 def is_listing(value: object) -> bool:
-    """Tell whether it is a list, a set, an array or a column of a table."""
+    """Return whether a value is a list, a set, an array or a table's column."""
     if isinstance(value, _PLAIN):
         return True
     if isinstance(value, str | bytes | bytearray | memoryview | Mapping):
@@ -26,7 +26,7 @@ def is_listing(value: object) -> bool:
 
 
 def as_list(value: Any) -> list[object]:
-    """Return the values of a list; those of a set in the order of their texts."""
+    """Return the values of a list; those of a set sorted by their texts."""
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
     for name in _TO_LIST:
@@ -36,18 +36,18 @@ def as_list(value: Any) -> list[object]:
 
 
 def is_column(value: object) -> bool:
-    """Tell whether it is a column of a table, whose library may have made floats."""
+    """Return whether a value is a table's column, whose library may use floats."""
     is_array = isinstance(value, _PLAIN) or type(value).__module__ == "numpy"
     return is_listing(value) and not is_array
 
 
 def is_table(value: object) -> bool:
-    """Tell whether it is a frame or another table."""
+    """Return whether a value is a frame or another table."""
     return hasattr(value, "columns") and any(hasattr(value, n) for n in _TO_RECORDS)
 
 
 def records_of(table: Any) -> list[dict[str, object]]:
-    """Return the rows of a table by the names of its columns."""
+    """Return the rows of a table as dicts."""
     if hasattr(table, "to_dicts"):
         return list(table.to_dicts())
     if hasattr(table, "to_pylist"):
@@ -56,7 +56,7 @@ def records_of(table: Any) -> list[dict[str, object]]:
 
 
 def present(value: object) -> object:
-    """Return None for a value that a table counts as missing, and any other as it is.
+    """Return None for a missing value of a table, and any other value unchanged.
 
     NaN is a float that differs from itself.
     """
@@ -66,14 +66,14 @@ def present(value: object) -> object:
 
 
 def whole_as_integer(value: object) -> object:
-    """Return a float that is whole as an integer, and any other value as it is."""
+    """Convert a whole float to an integer; any other value is unchanged."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
 def with_whole_numbers(values: Sequence[object]) -> list[object]:
-    """Return whole floats as integers if all numbers of a column are whole."""
+    """Convert whole floats to integers if all numbers of a column are whole."""
     floats = [each for each in values if isinstance(each, float) and each == each]
     if all(each.is_integer() for each in floats):
         return [whole_as_integer(each) for each in values]

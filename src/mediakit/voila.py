@@ -1,7 +1,7 @@
 """`python -m mediakit.voila`: serve the studio and the spend dashboard as pages.
 
-The pages exist while the server runs, so that nothing is left in your folder. They ask
-for the token that Voilà prints, because their visitors spend your balance.
+The pages exist only while the server runs, so nothing is left in your folder. They
+require the token that Voilà prints, because visitors spend your balance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The proxies and certificates that the environment names, where a URL needs them."""
+"""The environment's proxies and certificates, for URLs that need them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UnusableCertificatesError(ServiceError):
 
 @dataclass(frozen=True)
 class ProxySetting:
-    """A proxy, and the variable that names it."""
+    """A proxy, and the variable that sets it."""
 
     variable: str
     url: str
@@ -51,7 +51,7 @@ class ProxySetting:
     __repr__ = __str__
 
     def checked_url(self) -> str:
-        """Return the URL; an error names the variable if it cannot be used."""
+        """Return the URL; an error names the variable if it is unusable."""
         try:
             with httpx.HTTPTransport(proxy=httpx.Proxy(self.url), verify=False):
                 return self.url
@@ -67,7 +67,7 @@ class ProxySetting:
 
 @dataclass(frozen=True)
 class Proxies:
-    """The proxies of the environment by scheme, and what is reached without them."""
+    """The environment's proxies by scheme, and their exceptions."""
 
     by_scheme: Mapping[str, str]
     exceptions: tuple[str, ...]
@@ -81,7 +81,7 @@ class Proxies:
         return cls(by_scheme, tuple(filter(None, exceptions)))
 
     def proxy_for(self, url: str) -> ProxySetting | None:
-        """Return the proxy that a URL needs; None if it is reached directly."""
+        """Return the proxy for a URL; None for a direct connection."""
         parts = parts_of(url)
         if not parts.hostname or is_loopback(parts.hostname):
             return None
@@ -100,7 +100,7 @@ class Proxies:
 
 
 def _is_exception(entry: str, parts: SplitResult) -> bool:
-    """Return whether an entry of NO_PROXY means a URL; an unreadable one does not."""
+    """Return whether an entry of NO_PROXY matches a URL; unreadable ones do not."""
     scheme, _, name = entry.rpartition("://")
     if scheme not in ("", "all", parts.scheme):
         return False
@@ -131,13 +131,13 @@ def _ascii(host: str) -> str:
 
 
 def needs_certificates(url: str, proxy: ProxySetting | None) -> bool:
-    """Return whether anything on the way to a URL is encrypted."""
+    """Return whether any connection on the way to a URL is encrypted."""
     urls = (url, proxy.url if proxy else "")
     return any(parts_of(each).scheme == "https" for each in urls)
 
 
 def checked_ssl_context() -> ssl.SSLContext:
-    """Return the SSL context; an error names the variable that it cannot be made of."""
+    """Return the SSL context; an error names the variable if it is unusable."""
     try:
         return _ssl_context(*map(os.environ.get, CERTIFICATES))
     except OSError as error:
@@ -165,9 +165,9 @@ def _ssl_context(*_: str | None) -> ssl.SSLContext:
 
 
 def http_client(url: str, **settings: Any) -> httpx.Client:
-    """Return a client for a URL, with the proxy and the certificates that it needs.
+    """Return an HTTP client with the proxy and certificates that a URL needs.
 
-    Redirects may lead to where another proxy is needed, so it must not follow them.
+    It must not follow redirects, which may need another proxy.
 
     Raises:
         UnusableProxyError: The proxy that the URL needs cannot be used.

@@ -1,4 +1,4 @@
-"""Reads URLs from outside, any of which may be wrong, without raising."""
+"""Parses untrusted URLs without raising."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_PARTS = urlsplit("")
 
 
 def without_white_space(url: str) -> str:
-    """Return an http(s) URL as browsers read it: none around it or in it but %20."""
+    """Return an http(s) URL without white space, as browsers read it."""
     plain = url.strip(_CONTROLS_AND_SPACE).translate(_WHITE_SPACE)
     return plain if is_http(plain) else url
 
@@ -43,18 +43,18 @@ def web_url(url: str) -> str | None:
 
 
 def is_http(url: str) -> bool:
-    """Return whether a URL has a host that is reached by http(s)."""
+    """Return whether a URL has a host and the scheme http(s)."""
     parts = parts_of(url)
     return parts.scheme in DEFAULT_PORTS and bool(parts.hostname)
 
 
 def is_on_this_machine(url: str) -> bool:
-    """Return whether a URL leads to this machine, over loopback."""
+    """Return whether a URL refers to this machine, over loopback."""
     return is_loopback(parts_of(url).hostname)
 
 
 def is_loopback(host: str | None) -> bool:
-    """Return whether a host is this machine, in any spelling: 127.1, ::1, localhost."""
+    """Return whether a host is this machine, in any form: 127.1, ::1, localhost."""
     if not host:
         return False
     name = plain_host(host)
@@ -65,9 +65,9 @@ def is_loopback(host: str | None) -> bool:
 
 
 def plain_host(host: str) -> str:
-    """Return a host as it is usually written: 127.0.0.1 for 127.1, in lower case.
+    """Return a host in its usual form: 127.0.0.1 for 127.1, in lower case.
 
-    A connection to 0.0.0.0 or ::, which a server listens at, reaches this machine.
+    A connection to 0.0.0.0 or ::, at which servers listen, reaches this machine.
     """
     name = host.strip("[]").rstrip(".").lower()
     with suppress(ValueError):
@@ -85,7 +85,7 @@ def plain_host(host: str) -> str:
 
 
 def _short_address(name: str) -> IPv4Address:
-    """Read an address as resolvers do: the last number stands for all missing ones."""
+    """Parse an address as resolvers do: the last number fills all missing ones."""
     *leading, last = (int(part, 0) for part in name.split("."))
     if len(leading) > LAST_PLACE:
         raise ValueError("too many numbers")
@@ -94,7 +94,7 @@ def _short_address(name: str) -> IPv4Address:
 
 
 def loopback_spellings(url: str) -> tuple[str, ...]:
-    """Return a URL with each usual name of this machine; as it is for another host."""
+    """Return a loopback URL with each usual host name; others unchanged."""
     parts = parts_of(url)
     if parts.hostname is None or plain_host(parts.hostname) not in LOOPBACK_NAMES:
         return (url,)

@@ -1,4 +1,4 @@
-"""The catalog: every model function by its short name and by its path.
+"""The catalog: every model function, by kind and by path.
 
 It depends on the schema. Each function is one class in `functions/`.
 """

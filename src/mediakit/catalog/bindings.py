@@ -1,4 +1,4 @@
-"""The contents of `mediakit.toml`: a service's paths, rates, document and reports."""
+"""Reads `mediakit.toml`: a service's paths, rates, document and reports."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ KEYS = tuple(_FILE.fields)
 
 @dataclass(frozen=True)
 class Bindings:
-    """What the user says of a service: paths by kind, and rates by kind or path.
+    """The user's description of a service: paths by kind, rates by kind or path.
 
-    `reports` names the column of its reports that has the charge.
+    `reports` names the charge column of its reports.
     """
 
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -93,8 +93,8 @@ class Bindings:
     def catalog(self) -> Catalog:
         """Return the functions of the service, each at its path.
 
-        It has the functions of the OpenAPI document, then those bound by hand, which
-        replace the former, all with the user's rates.
+        These are the functions of the OpenAPI document, replaced or extended by those
+        bound by hand, all with the user's rates.
         """
         with _named(self.source):
             described = Catalog(())
@@ -116,7 +116,7 @@ class Bindings:
 
 @contextmanager
 def _named(file: Path | None) -> Iterator[None]:
-    """Name the file in the errors that its contents cause."""
+    """Add the file's name to errors that its contents cause."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The catalog: finds functions by kind or path, and suggests names for others."""
+"""The catalog: finds functions by kind or path, and suggests similar names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNDECLARED = Declared(kind="")
 
 
 def declared_as(kind: str) -> Declared:
-    """Return what a kind declares; empty facts for a service's own function."""
+    """Return the declaration of a kind; an empty one for a service's own."""
     request_type = REQUEST_TYPES.get(kind)
     return _UNDECLARED if request_type is None else request_type.declared
 
@@ -73,7 +73,7 @@ class Catalog:
 
     @classmethod
     def default(cls) -> Catalog:
-        """Return all declared functions at the sandbox's paths, the same each time."""
+        """Return all declared functions at the sandbox's paths."""
         return _default()
 
     @classmethod
@@ -108,9 +108,9 @@ class Catalog:
     ) -> Catalog:
         """Return the functions in a service's OpenAPI document.
 
-        Functions whose bodies are not JSON objects, or are described where nothing was
-        found, are in `left_out`. Files that a file refers to are read if they are in
-        its folder.
+        Functions whose bodies are not JSON objects, or whose description is missing,
+        are in `left_out`. Files that a file refers to are read if they are in its
+        folder.
 
         Args:
             document: The OpenAPI document (3.0 or 3.1, as JSON): a mapping, the text, a
@@ -149,7 +149,7 @@ class Catalog:
         return Catalog(tuple(priced), self.left_out)
 
     def including(self, *functions: Function | type[MediaRequest]) -> Catalog:
-        """Return the catalog with more functions; one at a known path replaces it.
+        """Return the catalog with more functions; one at a known path is replaced.
 
         Args:
             functions: Functions, or declarations, which get the sandbox's paths.

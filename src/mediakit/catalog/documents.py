@@ -1,4 +1,4 @@
-"""Reading an OpenAPI document, with the files that it refers to."""
+"""Reads an OpenAPI document, with the files that it refers to."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ ACCEPTED = "a JSON object, or its text, file or http(s) URL"
 
 
 def load(source: Mapping[str, Any] | str | Path) -> Json:
-    """Read a JSON object: from a mapping, text, a file, or a URL, which gets no key.
+    """Read a JSON object from a mapping, text, a file, or a URL, without a key.
 
-    What a file refers to beside or below it is read, too.
+    Files that a file refers to, beside or below it, are read, too.
     """
     if not isinstance(source, str | Path):
         return checked_json(FIELD, source)
@@ -93,7 +93,7 @@ def _download(url: str) -> bytes:
 
 
 def _answer_of(url: str) -> httpx.Response:
-    """GET a URL, each redirect with the proxy and the certificates that it needs."""
+    """GET a URL; each redirect uses the proxy and certificates that it needs."""
     import httpx
 
     from mediakit.web_environment import http_client
@@ -113,16 +113,17 @@ def _answer_of(url: str) -> httpx.Response:
 
 @dataclass
 class _Files:
-    """The files to which a local document refers, each read once.
+    """The files that a local document refers to, each read once.
 
-    Only files in the document's own folder are read: a document may be from a stranger.
+    Only files in the document's own folder are read: a document may come from a
+    stranger.
     """
 
     path: Path
     contents: dict[Path, Json] = field(default_factory=dict)
 
     def bundle(self, document: Json) -> Json:
-        """Return the document with its files under `FILES`, and references to there."""
+        """Return the document with its files under `FILES`, and references to them."""
         self.path = self.path.resolve()
         self.contents[self.path] = document
         parts: list[tuple[Any, Path]] = [(document, self.path)]
@@ -139,7 +140,7 @@ class _Files:
         return document | {FILES: files} if files else document
 
     def _target(self, reference: str, file: Path) -> str:
-        """Return the reference from the document; unchanged if nothing is there."""
+        """Return a reference within the document; unchanged if its file is missing."""
         name, _, pointer = reference.partition("#")
         try:
             target = (file.parent / unquote(name)).resolve() if name else file
@@ -156,7 +157,7 @@ class _Files:
         return f"#/{FILES}/{place - 1}{pointer}" if place else f"#{pointer}"
 
     def _read(self, file: Path) -> bool:
-        """Add a file; false if there is no JSON object in it."""
+        """Add a file; return False if it is not a JSON object."""
         if file not in self.contents:
             try:
                 self.contents[file] = _json_in(str(file), file.read_bytes())

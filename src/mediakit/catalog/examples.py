@@ -1,4 +1,4 @@
-"""Example bodies of functions, made from fields and rules alone."""
+"""Example bodies of functions, derived from fields and rules."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 
 def example(function: Function) -> Body:
-    """Make a short valid body, with the fields that are required or that rules need."""
+    """Make a short valid body with the fields that are required."""
     function = next(iter(function.variants.values()), function)
     fields = function.fields
     body = {
@@ -34,7 +34,7 @@ def example(function: Function) -> Body:
 
 
 def _adjust(spec: FieldSpec, body: Body) -> None:
-    """Change a field that has a problem: omit it, negate it, or set it."""
+    """Fix a field with a problem: omit it, negate it, or set it."""
     if spec.kind == "boolean":
         body[spec.name] = not body.get(spec.name, spec.default)
     elif spec.name in body and not spec.required:
@@ -44,7 +44,7 @@ def _adjust(spec: FieldSpec, body: Body) -> None:
 
 
 def value_for(spec: FieldSpec) -> Any:
-    """Make a value that a field accepts."""
+    """Return a value that a field accepts."""
     if spec.default is not None:
         return spec.default
     match spec.kind:
@@ -84,7 +84,7 @@ def _number(spec: FieldSpec) -> float:
 
 
 def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:
-    """Yield bodies that differ from an example in one field of the price."""
+    """Yield bodies that differ from an example in one field that affects the price."""
     priced = function.declared.priced_by
     for name, spec in function.fields.items():
         if priced is None or name in priced:

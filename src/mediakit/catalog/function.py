@@ -39,7 +39,7 @@ _ENLARGES = re.compile(r"upscal|enlarg|super-?res", re.IGNORECASE)
 
 
 def title_at(kind: str, path: str) -> str:
-    """Return a function's name for people from its kind and its path."""
+    """Return a function's display name from its kind and path."""
     last = path.rsplit("/", 1)[-1]
     parts = dict.fromkeys((kind, last))
     words = " · ".join(part.replace("-", " ") for part in parts)
@@ -56,7 +56,7 @@ class MediaItem:
 
     @property
     def field(self) -> str:
-        """Return the top-level field that holds it."""
+        """Return the top-level field that contains it."""
         return self.label.split("[", 1)[0].split(".", 1)[0]
 
 
@@ -66,7 +66,7 @@ Slot = tuple[MediaItem, Any, Any]
 
 @dataclass(frozen=True)
 class SchemaDeclaration:
-    """A request that a service describes."""
+    """A request declared by a service's JSON Schema."""
 
     declared: Declared
     body: FieldSpec
@@ -85,7 +85,7 @@ class Function:
 
     @property
     def declared(self) -> Declared:
-        """Return what it declares beside its fields."""
+        """Return its declaration, apart from its fields."""
         return self.declaration.declared
 
     @property
@@ -105,12 +105,12 @@ class Function:
 
     @property
     def title(self) -> str:
-        """Return its name for people: "Text to video"."""
+        """Return its display name: "Text to video"."""
         return title_at(self.kind, self.path)
 
     @property
     def doc(self) -> str:
-        """Return one sentence about it."""
+        """Return a one-sentence description."""
         # `python -OO` keeps no docstrings.
         text = self.declared.doc or self.declared.choose
         return (text.strip().splitlines() or [""])[0]
@@ -121,26 +121,26 @@ class Function:
         return self.declaration.rules
 
     def item_counts(self, values: Mapping[str, Any]) -> Mapping[str, int]:
-        """Return how many items lists need that depend on other fields, by field."""
+        """Return the required lengths of lists that depend on other fields."""
         if isinstance(self.declaration, SchemaDeclaration):
             return {}
         return self.declaration.item_counts(values)
 
     @cached_property
     def body(self) -> FieldSpec:
-        """Return its body: an object, or variants that a tag distinguishes."""
+        """Return its body: an object, or variants selected by a tag."""
         if isinstance(self.declaration, SchemaDeclaration):
             return self.declaration.body
         return body_of(self.declaration)
 
     @cached_property
     def fields(self) -> Mapping[str, FieldSpec]:
-        """Return its fields by name; of a body with variants, the fields of all."""
+        """Return its fields by name; for variants, the fields of all."""
         return fields_of(self.body)
 
     @cached_property
     def purpose(self) -> Purpose:
-        """Return its purpose; if none is declared, the one of its name and media."""
+        """Return its purpose, by default derived from its name and media."""
         if self.declared.purpose is not None:
             return self.declared.purpose
         if _ENLARGES.search(f"{self.path} {self.kind}"):
@@ -167,25 +167,25 @@ class Function:
 
     @property
     def tag(self) -> str | None:
-        """Return the field that distinguishes its bodies; None if it has one body."""
+        """Return the field that selects the kind of body; None if there is only one."""
         return self.body.tag
 
     @cached_property
     def variants(self) -> Mapping[str, Function]:
-        """Return the function for each kind of body, by the value of its tag."""
+        """Return the function for each kind of body, by its tag."""
         return {
             value: replace(self, declaration=SchemaDeclaration(self.declared, body))
             for value, body in self.body.variants.items()
         }
 
     def of(self, body: Mapping[str, object]) -> Function:
-        """Return the function for the kind of a body, which may be its tag alone."""
+        """Return the function for a body's kind; the body may be just its tag."""
         value = None if self.tag is None else body.get(self.tag)
         return self.variants.get(value, self) if isinstance(value, str) else self
 
     @cached_property
     def may_name_media(self) -> bool:
-        """Return whether any of its fields holds media."""
+        """Return whether any of its fields takes media."""
         return any(spec.media_kind for spec in self.body.with_inner())
 
     @classmethod
@@ -230,8 +230,8 @@ class Function:
     ) -> list[Problem]:
         """Find all problems of a body.
 
-        Unknown properties are refused even if the service accepts them, unless
-        `strict_names` is false.
+        Unknown properties are problems, unless `strict_names` is false, even if the
+        service accepts them.
         """
         problems = {p.field: p for p in problems_in(self.body, dict(body))}
         chosen = self.of(body)
@@ -248,7 +248,7 @@ class Function:
     def _by_document(
         self, problems: list[Problem], body: Mapping[str, object]
     ) -> list[Problem]:
-        """Return the problems of a body, and those that only its document knows."""
+        """Return the problems, and those that only the document reveals."""
         conformance = self._conformance
         if conformance is None:
             return problems
@@ -271,7 +271,7 @@ class Function:
     def read(
         self, body: Mapping[str, object]
     ) -> tuple[MediaRequest | None, list[Problem]]:
-        """Read a body as a request: None if it has problems or no class declares it."""
+        """Parse a body; None if it has problems or no class declares the function."""
         problems = self.check(body)
         if problems or isinstance(self.declaration, SchemaDeclaration):
             return None, problems
@@ -283,9 +283,9 @@ class Function:
         return with_defaults(self._chosen_fields(body), body)
 
     def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
-        """Return the body with defaults filled and nulls dropped.
+        """Return the body with defaults filled in and nulls dropped.
 
-        Defaults that the document refuses beside the other fields are not filled in.
+        A default that the document rejects beside the other fields is not filled in.
         """
         fields = self._chosen_fields(body)
         filled = canonical_body(fields, body)
@@ -356,7 +356,7 @@ class Function:
         return estimate
 
     def nominal_tokens(self, body: Mapping[str, object], output_ms: int) -> int | None:
-        """Count the tokens of an output; None if it is not token-metered."""
+        """Return the tokens of an output; None if it is not metered by tokens."""
         request = self._request(body)
         return None if request is None else request.nominal_tokens(output_ms)
 
@@ -371,7 +371,7 @@ class Function:
         return limits if request is None else {**limits, **request.media_limits()}
 
     def _request(self, body: Mapping[str, object]) -> MediaRequest | None:
-        """Return a request for its price alone; None if no class declares it."""
+        """Return a request for pricing only; None if no class declares it."""
         if isinstance(self.declaration, SchemaDeclaration):
             return None
         values = self.with_defaults(body)
@@ -401,14 +401,14 @@ class Function:
         }
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
-        """List the media in a body, in the order of the fields."""
+        """List the media in a body, in field order."""
         slots = self._media_slots(body) if self.may_name_media else ()
         return [item for item, _, _ in slots]
 
     def with_media(
         self, body: Mapping[str, object], urls: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return the body with media replaced, such as local paths by their URLs."""
+        """Return the body with replaced media, such as URLs for local paths."""
         changed = deepcopy(dict(body)) if urls else dict(body)
         for item, holder, key in self._media_slots(changed) if urls else ():
             holder[key] = urls.get(item.value, item.value)
@@ -420,12 +420,12 @@ class Function:
 
 
 def bodies_in(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of the alternative bodies of a request."""
+    """Return the schemas of a request's alternative bodies."""
     return schema.get("oneOf") or [schema]
 
 
 def path_of(path: object, field: str = "path") -> str:
-    """Return a function's path in its normal form, without outer slashes."""
+    """Return a function's path without outer slashes; InputError if invalid."""
     segments = path.strip("/").split("/") if isinstance(path, str) else []
     if len(segments) != 3 or not all(map(is_segment, segments)):
         raise InputError(field, got=path, accepted="vendor/model/function")
@@ -433,12 +433,12 @@ def path_of(path: object, field: str = "path") -> str:
 
 
 def is_segment(name: str) -> bool:
-    """Return whether a name can be part of a path: letters, digits and `._~-`."""
+    """Return whether a name can be a path segment: letters, digits and `._~-`."""
     return _SEGMENT.fullmatch(name) is not None
 
 
 def _slots(spec: FieldSpec, holder: Any, key: Any, label: str) -> Iterator[Slot]:
-    """Find media in one value of an object or a list, at any depth."""
+    """Yield the media in a value, at any depth."""
     value = holder.get(key) if isinstance(holder, Mapping) else holder[key]
     spec = spec.option(value)
     if spec.media_kind:

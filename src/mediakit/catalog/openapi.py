@@ -1,4 +1,4 @@
-"""Functions that a service describes: by a JSON Schema, or in an OpenAPI document."""
+"""Functions described by a service: by a JSON Schema or an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def described(
 def functions_in(
     document: Json, declared: Mapping[str, type[MediaRequest]]
 ) -> tuple[tuple[Function, ...], dict[str, str]]:
-    """Make a function of each path that accepts submissions.
+    """Return the function of each path that accepts submissions.
 
     Returns:
         The functions, and the bodies of those that do not take JSON objects, by path.
@@ -96,7 +96,7 @@ def _submits(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _submit_path(name: str, places: list[object]) -> str | None:
-    """Return the path of a function, in a document's path alone or below a server."""
+    """Return the function path in a document's path, alone or below a server's."""
     servers = next(
         filter(None, (list_of(dict_of(p).get("servers")) for p in places)), ()
     )
@@ -119,7 +119,7 @@ def _server_path(server: object) -> str:
 
 
 def _body_schema(operation: Json, document: Json) -> object:
-    """Return the schema of a body; one without a schema accepts any field."""
+    """Return the schema of a body; without one, any field is accepted."""
     references = References(document)
     _need_all(references, operation, operation.get("requestBody"))
     body = references.plain(operation.get("requestBody"))
@@ -139,7 +139,7 @@ def _body_schema(operation: Json, document: Json) -> object:
 
 
 def _need_all(references: References, *parts: object) -> None:
-    """Raise an error if the fields of a body are described where nothing was found."""
+    """Raise an error if a body's description refers to something missing."""
     for part in parts:
         for reference in references.missing(part):
             raise NoObjectError(f"a body whose schema ({shown(reference)}) is missing")
@@ -151,7 +151,7 @@ def _function(
     document: Json,
     declared: Mapping[str, type[MediaRequest]],
 ) -> Function:
-    """Return the function of a path, declared by us or described by the document."""
+    """Return the function at a path: a declared one, or as described."""
     schema = _body_schema(operation, document)
     plain = References(document).plain(schema)
     own = dict_of(plain[0] if plain else schema)
@@ -185,7 +185,7 @@ def _function(
 
 
 def _on_the_wire(spec: FieldSpec) -> FieldSpec:
-    """Return a field without what only people see."""
+    """Return a field without display-only properties."""
     return replace(
         spec,
         kind="text" if spec.kind == "media" else spec.kind,
@@ -259,7 +259,7 @@ def _name_of_type(schema: Json) -> str:
 
 
 def _name_of(text: str) -> str:
-    """Make the name of a schema from the letters and digits of a text."""
+    """Return a schema name from the letters and digits of a text."""
     words = re.findall(r"[A-Za-z0-9]+", text)
     name = "".join(word[0].upper() + word[1:] for word in words)
     return name.lstrip("0123456789")[:MAX_NAME_LENGTH] or "Object"

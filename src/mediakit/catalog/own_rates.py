@@ -1,4 +1,4 @@
-"""The user's own rates, which are not in the price list (spec 8)."""
+"""The user's own rates, for functions or prices that the price list lacks (spec 8)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
 
 @dataclass(frozen=True)
 class OwnRate:
-    """The user's own rate of a function; seconds are those of the body's `duration`."""
+    """A user's rate for a function; seconds are those of the body's `duration`."""
 
     request_micro_usd: MicroUSD | None = None
     second_micro_usd: MicroUSD | None = None
@@ -56,7 +56,7 @@ class OwnRate:
         )
 
     def estimate(self, body: Mapping[str, object], listed: Estimate) -> Estimate:
-        """Price a body; a rate from a file is named beside the price."""
+        """Price a body; a note names the file of the rate."""
         own = Estimate.of(self.lines(body))
         if self.source is None:
             return own
@@ -82,7 +82,7 @@ class OwnRate:
         return replace(own, notes=(note,), known_micro_usd=known_micro_usd)
 
     def lines(self, body: Mapping[str, object]) -> Iterator[Line]:
-        """Price a body; without a duration, seconds have no upper bound."""
+        """Return the price lines; without a duration, they have no upper bound."""
         if self.request_micro_usd is not None:
             yield per_piece("request", 1, self.request_micro_usd, PriceUnit.REQUEST)
         if self.second_micro_usd is not None:

@@ -1,6 +1,6 @@
-"""Files from outside, decoded: known formats, one kind of error, upright frames.
+"""Decodes untrusted files: known formats, one kind of error, upright frames.
 
-It depends on the limits of media alone, and client and sandbox share it.
+It depends only on the limits of media; client and sandbox share it.
 """
 
 from mediakit.decoding.containers import decoded_frames as decoded_frames

@@ -1,4 +1,4 @@
-"""Open clips and sounds from outside: known containers, their tracks and frames."""
+"""Opens untrusted clips and sounds: known containers, their tracks and frames."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_DAMAGED_PACKETS = 500
 
 
 def opened(file: BinaryIO, options: Mapping[str, str] | None = None) -> InputContainer:
-    """Open a clip or a sound of a known format.
+    """Open a clip or sound of a known format.
 
     Other formats are not opened: a playlist makes FFmpeg read other files, and a
     session description makes it open sockets.
@@ -46,12 +46,12 @@ def opened(file: BinaryIO, options: Mapping[str, str] | None = None) -> InputCon
 
 
 def decoder_environment() -> dict[str, str]:
-    """Return the environment of a process that decodes: it needs no key."""
+    """Return the environment of a decoding process, without the API key."""
     return {k: v for k, v in os.environ.items() if not k.startswith("MEDIAKIT_")}
 
 
 def holds(container: InputContainer, medium: MediaName) -> bool:
-    """Return whether files of this container can be a clip, or a sound."""
+    """Return whether this kind of container is used for clips, or for sounds."""
     return not CONTAINERS[medium].isdisjoint(container.format.name.split(","))
 
 
@@ -70,7 +70,7 @@ def content_type(container: InputContainer, file: BinaryIO, medium: MediaName) -
 
 
 def _is_webm(file: BinaryIO) -> bool:
-    """Read the kind of document that a Matroska file names in its first bytes."""
+    """Return whether the header of a Matroska file says WebM."""
     position = file.tell()
     file.seek(0)
     head = file.read(64)
@@ -79,12 +79,12 @@ def _is_webm(file: BinaryIO) -> bool:
 
 
 def has_moving_pictures(container: InputContainer) -> bool:
-    """Return whether a file has a picture track that is not a cover."""
+    """Return whether a file has a video track that is not a cover."""
     return next(_moving(container), None) is not None
 
 
 def picture_track(container: InputContainer) -> VideoStream:
-    """Return the first track of moving pictures; a ValueError says why none."""
+    """Return the first video track; ValueError with the reason if there is none."""
     stream = next(_moving(container), None)
     if stream is None:
         has_cover = bool(container.streams.video)
@@ -97,7 +97,7 @@ def picture_track(container: InputContainer) -> VideoStream:
 
 
 def sound_track(container: InputContainer) -> AudioStream:
-    """Return the first sound track; a ValueError says why there is none."""
+    """Return the first audio track; ValueError with the reason if there is none."""
     if not container.streams.audio:
         raise ValueError("it has no sound")
     return _decodable(container.streams.audio[0], "the codec of its sound")
@@ -121,7 +121,7 @@ def _decodable(stream: T, codec: str) -> T:
 
 
 def decoded_frames(container: InputContainer, stream: Any) -> Iterator[Any]:
-    """Decode a track; damaged packets are left out, as players do."""
+    """Decode a track, skipping damaged packets, as players do."""
     is_readable = False
     for number, packet in enumerate(container.demux(stream)):
         if number == _MOST_DAMAGED_PACKETS and not is_readable:

@@ -1,4 +1,4 @@
-"""One kind of error for every file that a decoder rejects."""
+"""One error type for every file that a decoder rejects."""
 
 from __future__ import annotations
 

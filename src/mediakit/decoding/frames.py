@@ -1,4 +1,4 @@
-"""How the frames of a clip are displayed: mirrored, turned, and in which colours."""
+"""The display of video frames: mirroring, rotation and colours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HD_LINES = 720
 
 
 class Display(NamedTuple):
-    """How stored frames are shown.
+    """How stored frames are displayed.
 
     Attributes:
         mirrored: Whether left and right are exchanged, before the frame is turned.
@@ -54,13 +54,13 @@ class Display(NamedTuple):
 
     @property
     def filters(self) -> list[tuple[str, str]]:
-        """FFmpeg's filters that mirror and turn a frame; its pixels stay."""
+        """FFmpeg filters that mirror and rotate a frame."""
         return [*([("hflip", "")] if self.mirrored else []), *_TURNS[self.turns]]
 
     def pixels(
         self, frame: VideoFrame, size: tuple[int, int], pixel_format: str
     ) -> NDArray[np.uint8]:
-        """Return a frame as it is displayed, scaled to a width and a height."""
+        """Return a frame as displayed, scaled to a width and a height."""
         import numpy as np
 
         width, height = size[::-1] if self.turns % 2 else size
@@ -77,14 +77,14 @@ class Display(NamedTuple):
 def display_of(stream: VideoStream, frame: VideoFrame) -> Display:
     """Read how the frames of a track are displayed; `frame` is one of them.
 
-    A phone stores the frames of a portrait clip sideways, and those of its front
-    camera mirrored, with a matrix that turns them for display.
+    Phones store the frames of a portrait clip sideways, and those of the front camera
+    mirrored, with a matrix for the display.
     """
     return Display(*_orientation(frame), _pixel_ratio(stream))
 
 
 def as_bt709(frame: VideoFrame, width: int, height: int) -> VideoFrame:
-    """Return a frame as yuv420p in BT.709 and a limited range, not turned."""
+    """Convert a frame to yuv420p in BT.709 and limited range, without rotation."""
     is_stored_so = _matrix(frame) == _BT709 and not frame.format.is_rgb
     if not is_stored_so or is_high_range(frame):
         return bt709_frame(_rgb_pixels(frame, width, height))
@@ -100,7 +100,7 @@ def as_bt709(frame: VideoFrame, width: int, height: int) -> VideoFrame:
 
 
 def bt709_frame(pixels: NDArray[np.uint8]) -> VideoFrame:
-    """Store RGB pixels as yuv420p in BT.709 and a limited range, as players expect."""
+    """Convert RGB pixels to yuv420p in BT.709 and limited range, as players expect."""
     import numpy as np
     from av import VideoFrame
 
@@ -114,7 +114,7 @@ def bt709_frame(pixels: NDArray[np.uint8]) -> VideoFrame:
 
 
 def _rgb_pixels(frame: VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
-    """Return the colours of a frame as an ordinary screen shows them."""
+    """Return a frame as RGB for ordinary screens."""
     import numpy as np
 
     matrix = None if frame.format.is_rgb else _matrix(frame)

@@ -1,4 +1,4 @@
-"""Frames of high dynamic range, as phones record them, on ordinary screens."""
+"""Tone mapping of HDR frames, as phones record them, for ordinary screens."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STEPS = 4_096
 
 
 def is_high_range(frame: VideoFrame) -> bool:
-    """Tell whether a frame has a high dynamic range."""
+    """Return whether a frame is HDR."""
     return frame.color_trc in (PQ, HLG)
 
 
 def in_standard_range(pixels: NDArray[Any], transfer: int) -> NDArray[np.uint8]:
-    """Return RGB pixels of such a frame as an ordinary screen shows them.
+    """Convert RGB pixels of an HDR frame to standard dynamic range.
 
     Args:
         pixels: Height x width x 3, as FFmpeg converts them without a transfer.
@@ -47,7 +47,7 @@ def in_standard_range(pixels: NDArray[Any], transfer: int) -> NDArray[np.uint8]:
 
 @cache
 def _light(transfer: int) -> NDArray[np.float32]:
-    """Return the light of each stored number, of white; of HLG, of the scene."""
+    """Return the linear light of each stored value, relative to white."""
     import numpy as np
 
     stored = np.arange(256) / 255
@@ -63,7 +63,7 @@ def _light(transfer: int) -> NDArray[np.float32]:
 
 @cache
 def _narrower() -> NDArray[np.float32]:
-    """Return the matrix from the colours of BT.2020 to those of BT.709 (BT.2087)."""
+    """Return the matrix from BT.2020 to BT.709 colours (BT.2087)."""
     import numpy as np
 
     rows: Any = [
@@ -76,7 +76,7 @@ def _narrower() -> NDArray[np.float32]:
 
 @cache
 def _encoded() -> NDArray[np.uint8]:
-    """Return the stored number of each amount of light, by the curve of sRGB."""
+    """Return the stored value of each amount of light, by the sRGB curve."""
     import numpy as np
 
     light = np.arange(STEPS) / (STEPS - 1)

@@ -1,6 +1,6 @@
-"""How long a clip or a sound is: measured by its packets, without decoding.
+"""Measures a clip or sound by its packets, without decoding.
 
-A length in a header is what a recorder wrote there, often before it knew.
+The length in a header is unreliable: recorders often write it before they know it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def counted(container: InputContainer, stream: Track) -> Timing:
 
 @dataclass
 class Steps:
-    """Tells a pause in a clip from the beginning of another recording behind it."""
+    """Tells a pause in a clip from the start of another recording in the same file."""
 
     has_clock_jumps: bool
     last_s: Fraction | float | None = None
@@ -84,7 +84,7 @@ class Steps:
         return cls(bool(Flags(container.format.flags) & Flags.ts_discont))
 
     def is_jump(self, at_s: Fraction | float) -> bool:
-        """Return whether a time does not continue the last one."""
+        """Return whether a time does not continue the previous one."""
         if self.last_s is None:
             return False
         step_s = at_s - self.last_s
@@ -94,7 +94,7 @@ class Steps:
 
 @dataclass
 class _PacketRun:
-    """Packets whose times continue each other, in units of the track."""
+    """Packets with continuous times, in units of the track."""
 
     first: int
     last: int
@@ -138,9 +138,9 @@ def _nominal_fps(stream: Track) -> Fraction | None:
 
 
 def listed(container: InputContainer, stream: Track, size_bytes: int) -> Timing:
-    """Read a length from the list of frames that an mp4 file begins or ends with.
+    """Read a length from the frame list at the beginning or end of an mp4 file.
 
-    Unknown where the list does not have every frame, as in a fragmented file.
+    It is unknown if the list lacks frames, as in a fragmented file.
     """
     rate = getattr(stream, "average_rate", None)
     if not stream.frames or not rate or "mp4" not in container.format.name.split(","):

@@ -1,4 +1,4 @@
-"""Open pictures from outside: known formats, limits, upright and in eight bits."""
+"""Opens untrusted pictures: known formats and limits, upright, in eight bits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def opened_picture(file: BinaryIO) -> Iterator[PILImage]:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Keep warnings of what Pillow reads all the same out of the notebook."""
+    """Suppress Pillow's warnings about readable files."""
     with _one_filter, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -81,7 +81,7 @@ def _opened(file: BinaryIO) -> PILImage:
 
 
 def _late_exif(file: BinaryIO) -> dict[str, bytes]:
-    """Find the EXIF data behind the pixels of a PNG file, without decoding them."""
+    """Find the EXIF data after the pixels of a PNG file, without decoding them."""
     position = file.tell()
     file.seek(len(_PNG_START))
     try:
@@ -96,7 +96,7 @@ def _late_exif(file: BinaryIO) -> dict[str, bytes]:
 
 
 def _orientation(image: PILImage) -> int:
-    """Return the EXIF orientation; that of a PNG is read before its pixels are."""
+    """Return the EXIF orientation; for a PNG, before its pixels are read."""
     from PIL import Image
 
     orientation: int = Image.Image.getexif(image).get(_ORIENTATION, 1)
@@ -104,7 +104,7 @@ def _orientation(image: PILImage) -> int:
 
 
 def picture_info(file: BinaryIO, size_bytes: int) -> MediaInfo:
-    """Read the format and the displayed size of a picture, without decoding it."""
+    """Read the format and displayed size of a picture, without decoding it."""
     from PIL import Image
 
     with opened_picture(file) as image:
@@ -157,7 +157,7 @@ def _bytes_a_pixel(image: PILImage) -> int:
 
 
 def _small(image: PILImage, max_px: int, mode: str) -> PILImage:
-    """Shrink a picture in strips: a whole copy would double the memory."""
+    """Shrink a picture in strips, because a full copy would double the memory."""
     from PIL import Image
 
     image.load()
@@ -203,9 +203,9 @@ Levels = tuple[float, float]
 
 
 def _levels(image: PILImage) -> Levels:
-    """Return black and white of a mode with more than eight bits.
+    """Return the values of black and white in a mode with more than eight bits.
 
-    Numbers without a scale are stretched to what there is.
+    Numbers without a scale are stretched to their actual range.
     """
     if image.mode.startswith("I;16"):
         return 0, _DEEP_WHITE
@@ -221,9 +221,9 @@ def _levels(image: PILImage) -> Levels:
 
 
 def in_srgb(image: PILImage) -> PILImage:
-    """Convert the colours of a picture by its profile; without one they stay.
+    """Convert a picture with a colour profile to sRGB.
 
-    The result has no profile: in another mode, it would be of other channels.
+    The result has no profile, which would not fit another mode.
     """
     from PIL import ImageCms
 
@@ -253,7 +253,7 @@ def in_srgb(image: PILImage) -> PILImage:
 
 
 def eight_bits(image: PILImage, levels: Levels | None = None) -> PILImage:
-    """Return a picture as L, RGB or RGBA; deeper pixels are scaled, not clipped."""
+    """Convert a picture to L, RGB or RGBA; deeper pixels are scaled, not clipped."""
     import numpy as np
     from PIL import Image
 
@@ -270,7 +270,7 @@ def eight_bits(image: PILImage, levels: Levels | None = None) -> PILImage:
 
 
 def on_white(image: PILImage) -> PILImage:
-    """Lay a picture with transparency on white."""
+    """Composite a transparent picture on white."""
     from PIL import Image
 
     if image.mode != "RGBA":

@@ -1,4 +1,4 @@
-"""The properties of a clip or a sound: measured in a local file, listed at a URL."""
+"""The properties of a clip or sound: measured in a local file, read at a URL."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _info(
 def _displayed_size(
     container: InputContainer, stream: VideoStream, *, whole: bool
 ) -> tuple[int, int]:
-    """Return the size as displayed, which only a decoded frame tells."""
+    """Return the displayed size, which only a decoded frame reveals."""
     if not whole:  # a frame may not be among the bytes that can be read
         with suppress(OSError, ValueError), decoder_errors():
             for frame in decoded_frames(container, stream):

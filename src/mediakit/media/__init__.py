@@ -1,6 +1,6 @@
 """Media: probing, preflight checks, posters and previews.
 
-It depends on the catalog, whose functions declare what they accept.
+They depend on the catalog, whose functions declare what they accept.
 """
 
 from mediakit.media.bodies import body_with_placeholders as body_with_placeholders

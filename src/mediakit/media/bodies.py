@@ -1,4 +1,4 @@
-"""The media in a request body: paths and URLs, known properties, preflight checks."""
+"""The media in a body: paths and URLs, known properties, preflight checks."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
 
 
 def is_url(value: str) -> bool:
-    """Tell an http(s) URL from a local path."""
+    """Return whether a text is an http(s) URL, not a local path."""
     return value.lower().startswith(("http://", "https://"))
 
 
 def local_file(value: str | Path) -> Path:
-    """Return the file that a value names, with `~` expanded."""
+    """Return the path in a value, with `~` expanded."""
     try:
         return Path(value).expanduser()
     except RuntimeError:  # "~unknown/cat.png": there is no such home directory
@@ -39,7 +39,7 @@ def local_file(value: str | Path) -> Path:
 
 
 def probe_named(item: MediaItem) -> MediaInfo:
-    """Read the properties of the local file that a body names; see `probe`."""
+    """Read the properties of a local file in a body; see `probe`."""
     # Checked before it becomes a path, which would turn "ftp://a" into "ftp:/a".
     if _OTHER_URL.match(item.value):
         accepted = "an http(s) URL or an existing file"
@@ -130,9 +130,9 @@ def _problems(
 def lengths_wanted(
     function: Function, body: Mapping[str, object], facts: InputFacts
 ) -> list[MediaItem]:
-    """List the clips and sounds of unknown duration at URLs, if that affects the price.
+    """List clips and sounds at URLs whose unknown duration affects the price.
 
-    One item for each URL, and none if there is no price.
+    One item per URL, and none if there is no price.
     """
     unknown = {
         item.value: item

@@ -1,4 +1,4 @@
-"""Files of media: their names, and files for media that are held in memory."""
+"""Media files: their names and suffixes, and files for in-memory media."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return the last part of a file name, with characters that are safe everywhere."""
+    """Return the last part of a file name, with only portable characters."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     plain = "".join(c if c.isalnum() or c in SAFE else "_" for c in last)
     return plain.strip(" .")[-LONGEST_NAME:] or "file"
@@ -72,8 +72,8 @@ _BY_MEDIA_TYPE = {"video": ".mp4", "image": ".png", "audio": ".mp3"}
 def result_suffix(url: str, media_type: str, content_type: str | None = None) -> str:
     """Return the suffix for a result's file.
 
-    A URL is the service's choice. Only the suffix of a medium is taken from it: a
-    result that is saved as ".html" would run its scripts when it is opened.
+    The service chooses the URL, so only a media suffix is taken from it: a result saved
+    as ".html" would run its scripts when opened.
     """
     named = (content_type or "").partition(";")[0].strip().lower()
     in_url = PurePosixPath(parts_of(url).path).suffix.lower()
@@ -95,7 +95,7 @@ def content_type_of(name: str) -> str:
 def write_kernel_file(name: str, content: bytes) -> Path:
     """Write bytes to a file that is kept until the kernel stops.
 
-    Equal names and contents always give the same path.
+    The same name and content give the same path.
     """
     folder = kernel_folder() / sha256(content).hexdigest()[:12]
     folder.mkdir(exist_ok=True)
@@ -127,12 +127,11 @@ ACCEPTED_ARRAY = (
 
 
 def file_of(value: object, field: str) -> Path | None:
-    """Return the file of a medium that is an object, written where it is in memory.
+    """Return the file of an in-memory medium, which is written if needed.
 
-    None for anything else, such as a path.
-
-    Pictures, figures and arrays become lossless PNG files. Equal pictures give the
-    same file, so they are uploaded and paid for once.
+    None for anything else, such as a path. Pictures, figures and arrays become lossless
+    PNG files. Equal pictures give the same file, so they are uploaded and paid for
+    once.
     """
     if isinstance(value, bytes | bytearray | memoryview):
         return write_kernel_file("bytes", bytes(value))
@@ -153,14 +152,14 @@ def file_of(value: object, field: str) -> Path | None:
 
 
 def _is_tensor(value: object) -> bool:
-    """Tell whether it has the numbers of an array; columns of tables may have text."""
+    """Return whether a value is a numeric array; table columns may contain text."""
     package = type(value).__module__.partition(".")[0]
     has_array = hasattr(type(value), "__array__") and hasattr(value, "shape")
     return has_array and package not in ("numpy", "pandas", "polars")
 
 
 def _file_of_open(file: Any, field: str) -> Path:
-    """Copy an open file, from its beginning, whatever was read or written of it."""
+    """Copy an open file from its beginning, wherever its position is."""
     accepted = "a file opened in binary mode for reading"
     try:
         position = file.tell()
@@ -178,13 +177,13 @@ def _file_of_open(file: Any, field: str) -> Path:
 
 
 def _is(value: object, module: str, name: str) -> bool:
-    """Tell whether it is of a class whose module is already imported."""
+    """Return whether a value's class is of a module that is already imported."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
 
 
 def _picture_png(picture: Any, field: str) -> bytes:
-    """Write a Pillow picture as it is seen: upright, in a mode that PNG has."""
+    """Encode a Pillow picture as displayed: upright, in a mode of PNG."""
     from PIL import ImageOps
 
     image: PILImage = picture

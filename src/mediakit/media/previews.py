@@ -50,8 +50,8 @@ _ENTRY = "from mediakit.media.previews import main; main()"
 def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) -> None:
     """Write a small H.264 preview of a clip in another process, and wait for it.
 
-    It is at most `CLIP_MAX_PX` pixels wide and high, and has the first `CLIP_MAX_S`
-    seconds, with sound. After an error the target may be incomplete.
+    It is at most `CLIP_MAX_PX` pixels wide and high, and contains the first
+    `CLIP_MAX_S` seconds, with sound. After an error, the target may be incomplete.
     """
     # -P: ignore a file named av.py in the current folder.
     command = [sys.executable, "-P", "-c", _ENTRY, str(source), str(target)]
@@ -158,7 +158,7 @@ def _copy(
 
 
 def _frames(clip: InputContainer, streams: list[Any]) -> Iterator[Any]:
-    """Decode until every stream is past the end of the preview."""
+    """Decode until every stream has passed the end of the preview."""
     open_streams = {stream.index for stream in streams}
     for packet in clip.demux(*streams):
         for frame in packet_frames(packet):

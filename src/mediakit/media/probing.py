@@ -1,4 +1,4 @@
-"""Read the properties of a file; the length of a clip or a sound is measured."""
+"""Reads the properties of a file, measuring clips and sounds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def probe_file(
 ) -> MediaInfo:
     """Read the properties of an open, seekable file.
 
-    If not the whole file may be read, a length that its header only claims is unknown.
+    Unless the whole file may be read, a length that only its header claims is unknown.
     """
     if expected == "image":
         return picture_info(file, size_bytes)

@@ -1,4 +1,4 @@
-"""Read media at URLs: a header, or a poster, from a partial download."""
+"""Reads the header or poster of media at URLs, from a partial download."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def probe_url(
 ) -> MediaInfo | None:
     """Read the properties of a medium at a URL; see `probe_file`.
 
-    It downloads at most about 4 MB. None if they cannot be read for any reason.
+    Downloads at most about 4 MB. None if reading fails for any reason.
     """
 
     def probe(file: RemoteFile) -> MediaInfo:
@@ -77,9 +77,9 @@ async def poster_at(
     at_s: float | None = None,
     limit_s: float = LIMIT_S,
 ) -> bytes | None:
-    """Make a JPEG of a picture or of a frame of a clip at a URL; see `poster_jpeg`.
+    """Make a JPEG poster of a clip or picture at a URL.
 
-    It downloads at most about 4 MB. None if it cannot be made for any reason.
+    Downloads at most about 4 MB. None if that fails for any reason.
     """
 
     def poster(file: RemoteFile) -> bytes:
@@ -113,11 +113,11 @@ async def read_remote(
 
 
 class RemoteFile(RawIOBase):
-    """A seekable file at a URL that is read in blocks; the blocks are kept.
+    """A seekable file at a URL, which is read in cached blocks.
 
-    If a server does not support ranges, only the start of the file is available. The
-    requests are sent on the event loop that started this thread; `abandoned` is set
-    when the caller no longer waits for the result.
+    If the server does not support ranges, only the start of the file is available.
+    Requests are sent on the event loop that started this thread; `abandoned` is set
+    when the caller no longer waits.
     """
 
     def __init__(self, http: Http, url: str, abandoned: Event) -> None:

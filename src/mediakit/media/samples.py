@@ -1,4 +1,4 @@
-"""Sample the content of a file: a poster, a few frames, their brightness, the sound."""
+"""Samples a file: a poster, a few frames, their brightness, the sound."""
 
 from __future__ import annotations
 
@@ -47,10 +47,7 @@ JPEG_QUALITY = 78
 def poster_jpeg(
     source: Path | BinaryIO, max_px: int = POSTER_MAX_PX, at_s: float | None = None
 ) -> bytes:
-    """Make a small JPEG of a picture, or of the frame that a clip shows at `at_s`.
-
-    Without a time it is the frame at about one second; after the end, the last one.
-    """
+    """Make a small JPEG of a picture, or of a clip's frame at about one second."""
     from PIL import Image, UnidentifiedImageError
 
     if isinstance(source, Path):
@@ -116,7 +113,7 @@ def sampled_lumas(path: Path, count: int) -> list[Luma]:
     """Return evenly spaced grey frames of a clip, at most `MAX_PX` on the longer side.
 
     Frames of the same size are comparable, whatever the clip's resolution. A picture
-    has one, a sound has none. Raises OSError and ValueError as `poster_jpeg` does.
+    has one, a sound has none. Raises OSError and ValueError like `poster_jpeg`.
     """
     return _sampled(path, count, "L")
 
@@ -146,7 +143,7 @@ def _sampled(path: Path, count: int, mode: Literal["L", "RGB"]) -> list[Colours]
 def brightness(path: Path, count: int) -> list[float]:
     """Return the mean brightness of a clip's first frames, from 0 (black) to 1 (white).
 
-    A picture and a sound have none.
+    Pictures and sounds have none.
     """
     if _is_picture(path):
         return []
@@ -159,9 +156,9 @@ def brightness(path: Path, count: int) -> list[float]:
 
 
 def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
-    """Yield the first seconds of a clip's or a sound's samples, in blocks.
+    """Yield the first seconds of a sound track, in blocks.
 
-    A block has channels x samples; full scale is 1. A picture has none.
+    A block is channels x samples; full scale is 1. A picture has none.
     """
     import av
 
@@ -217,7 +214,7 @@ def _shown_s(stream: VideoStream) -> float:
 def _passed(
     frames: Iterator[VideoFrame], due_s: list[float], shown_s: float
 ) -> Iterator[VideoFrame]:
-    """Yield the frame that is displayed at each time, every frame at most once."""
+    """Yield the frame displayed at each time, each frame at most once."""
     start_s = None
     for frame in frames:
         at_s = frame.time or 0
@@ -232,7 +229,7 @@ def _passed(
 def _sought(
     container: InputContainer, stream: VideoStream, due_s: list[float]
 ) -> Iterator[VideoFrame]:
-    """Yield the same by seeking, because decoding all of a long clip is slow."""
+    """Yield the same frames by seeking, because decoding a long clip is slow."""
     assert stream.time_base is not None
     frame_ticks = round(_shown_s(stream) / stream.time_base)
     for at_s in due_s:

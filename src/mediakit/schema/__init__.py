@@ -1,7 +1,7 @@
-"""The declaration of a request, and its fields for forms, checks and documents.
+"""Declarations of requests, and their fields for forms, checks and documents.
 
-Pydantic classes declare functions and compute their prices. Their JSON Schema, and that
-of a service, is read as `FieldSpec`; all others use only that.
+Pydantic classes declare functions and compute their prices. Their JSON Schema, like
+that of a service, is read as `FieldSpec`, which is all that other packages use.
 """
 
 from mediakit.estimates import InputFacts as InputFacts

@@ -1,7 +1,7 @@
-"""Whether a body is one that the JSON Schema of a service's document accepts.
+"""Checks a body against the JSON Schema of a service's document.
 
-Fields are checked by `FieldSpec`; this reads what no field expresses, such as `oneOf`.
-What cannot be read here, such as a lookahead in a pattern, is left to the service.
+`FieldSpec` checks the fields; this module checks what no field expresses, such as
+`oneOf`. What it cannot check, such as a lookahead in a pattern, is left to the service.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ UNSUPPORTED_KEYWORDS = {
 
 @dataclass(frozen=True)
 class Conformance:
-    """Holds bodies against a schema: of draft 2020-12, or in the form of OpenAPI 3.0.
+    """Checks bodies against a schema of draft 2020-12 or OpenAPI 3.0.
 
     Args:
         schema: The schema.
@@ -59,11 +59,11 @@ class Conformance:
     names: tuple[str, ...]
 
     def verdict(self, body: Json) -> Verdict:
-        """Return whether a body is accepted."""
+        """Return whether a body is accepted; None if unknown."""
         return _Check(self.references).verdict(_ConformancePart(self.schema, body))
 
     def problems(self, body: Json) -> list[Problem]:
-        """Return what is refused; an empty list if that is not known."""
+        """Return the problems of a body; an empty list if they are unknown."""
         if self.verdict(body) is not False:
             return []
         problems = _Check(self.references).problems(_ConformancePart(self.schema, body))
@@ -78,7 +78,7 @@ class Conformance:
 
 @dataclass(frozen=True)
 class _ConformancePart:
-    """A value, and a schema for it."""
+    """A value and its schema."""
 
     schema: Any
     value: Any
@@ -88,18 +88,18 @@ class _ConformancePart:
     """Other schemas that apply, too, name further properties of the value."""
 
     def by(self, schema: object, *, is_shared: bool = False) -> _ConformancePart:
-        """Return the same value for another schema."""
+        """Return the same value with another schema."""
         depth = self.depth + 1
         return replace(self, schema=schema, depth=depth, is_shared=is_shared)
 
     def inner(self, schema: object, key: str | int) -> _ConformancePart:
-        """Return a value inside this one."""
+        """Return a value inside this one, with its schema."""
         name = inner_label(self.label, key) if isinstance(key, str) else f"[{key}]"
         label = name if isinstance(key, str) else f"{self.label}{name}"
         return _ConformancePart(schema, self.value[key], label, self.depth + 1)
 
     def is_own(self, problem: Problem) -> bool:
-        """Return whether a problem is of the whole value."""
+        """Return whether a problem concerns the whole value."""
         return problem.field == self.label and not problem.is_missing
 
     def problem(self, reason: str) -> Problem:
@@ -110,7 +110,7 @@ class _ConformancePart:
 
 @dataclass
 class _Check:
-    """Checks one body, in limited steps: references may double at each level."""
+    """Checks one body, in limited steps because references may double at each level."""
 
     references: References
     steps_left: int = MAX_STEPS
@@ -163,7 +163,7 @@ class _Check:
             )
 
     def _missing(self, part: _ConformancePart) -> Iterator[str]:
-        """Yield the missing names; the service alone sets what is read-only."""
+        """Yield the missing required names, except read-only ones."""
         properties = dict_of(part.schema.get("properties"))
         for name in _required(part.schema):
             if name in part.value or name == WEBHOOK_URL:
@@ -198,7 +198,7 @@ class _Check:
     def _is_shared(self, schema: Json, members: list[Any]) -> bool:
         """Return whether several schemas that all apply name properties.
 
-        Each would refuse the properties of the others, which nobody means.
+        Strictly, each would reject the properties of the others, which nobody intends.
         """
         if len(members) + ("properties" in schema) <= 1:
             return False
@@ -248,7 +248,7 @@ class _Check:
         return _count_is(verdicts, 1, None)
 
     def _members(self, keyword: str, part: _ConformancePart) -> list[_ConformancePart]:
-        """Return the alternatives; if the value's tag names one, that one."""
+        """Return the alternatives; only one if the value's tag names it."""
         members = list_of(part.schema[keyword])
         discriminator = dict_of(part.schema.get("discriminator"))
         if isinstance(part.value, dict) and discriminator:
@@ -262,7 +262,7 @@ class _Check:
     # In words.
 
     def problems(self, part: _ConformancePart) -> Iterator[Problem]:
-        """Yield what is refused in a part; nothing if it is not refused."""
+        """Yield the problems of a part; none if it is accepted."""
         if self.verdict(part) is not False:
             return
         schema = part.schema
@@ -347,7 +347,7 @@ class _Check:
     def _ambiguous(
         self, part: _ConformancePart, fitting: list[_ConformancePart], count: int
     ) -> Problem:
-        """Return the problem of a value that fits more than one alternative."""
+        """Return the problem of a value that fits several alternatives."""
         first, *others = ["".join(_required(each.schema)[:1]) for each in fitting]
         other = next((each for each in others if each != first), "")
         if first and isinstance(part.value, dict) and other in part.value:
@@ -361,7 +361,7 @@ class _Check:
         )
 
     def _accepted(self, schema: object) -> str | None:
-        """Return what a schema accepts, in words; None if no field expresses it."""
+        """Return in words what a schema accepts; None if no field expresses it."""
         # Of what is inside, words have the names alone.
         spec = Reader(self.references).read(schema, above=NEAR_THE_END)
         return None if spec.kind == "json" else spec.accepted
@@ -377,7 +377,7 @@ def _required(schema: object) -> list[str]:
 
 
 def _all(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return false if one is, else whether all are known to be true."""
+    """Return False if any verdict is, True if all are, else None."""
     whole: Verdict = True
     for verdict in verdicts:
         if verdict is False:
@@ -387,7 +387,7 @@ def _all(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def _count_is(verdicts: list[Verdict], least: Any, most: Any) -> Verdict:
-    """Return whether as many are true as there must be."""
+    """Return whether the number of true verdicts is within bounds."""
     true, unknown = verdicts.count(True), verdicts.count(None)
     try:
         if true + unknown < least or (most is not None and true > most):

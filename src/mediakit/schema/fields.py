@@ -1,4 +1,4 @@
-"""The fields of a request, as forms, checks, documents and sentences use them."""
+"""The fields of a request, as used by forms, checks, documents and sentences."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class FieldSpec:
         return self.required and self.nullable
 
     def option(self, value: object) -> FieldSpec:
-        """Return the alternative that matches a value; this spec without any."""
+        """Return the alternative that matches a value; this spec if it has none."""
         if self.kind == "either":
             return self.variants.get(shape_of(value), self)
         return self
@@ -114,8 +114,8 @@ class FieldSpec:
     def chosen(self, value: object) -> FieldSpec | None:
         """Return the spec of the object that matches a value.
 
-        It is this spec for an object, or the variant that `tag` names; None if it names
-        none, or if the field does not accept objects.
+        For an object, this is the spec itself or the variant that the tag names; None
+        for an unknown tag, or if the field does not accept objects.
         """
         spec = self.option(value)
         if spec.kind == "variants" and isinstance(value, dict):
@@ -154,9 +154,9 @@ def fields_of(body: FieldSpec) -> Mapping[str, FieldSpec]:
 
 
 def joined(specs: list[FieldSpec], *, required: bool = False) -> FieldSpec:
-    """Return a field that accepts the values of all of these fields.
+    """Return a field that accepts the values of all given fields.
 
-    It accepts more where no field is exact, and any JSON value where none is close.
+    It accepts more if no exact field exists, and any JSON value if nothing is close.
     """
     one, *others = specs
     if all(replace(one, doc=o.doc, required=o.required) == o for o in others):
@@ -186,7 +186,7 @@ def joined(specs: list[FieldSpec], *, required: bool = False) -> FieldSpec:
 
 
 def _choices_of(spec: FieldSpec) -> tuple[object, ...] | None:
-    """Return the values to choose from; None if they are no short list."""
+    """Return the values to choose from; None if they are not a short list."""
     if spec.kind != "integer" or spec.low is None or spec.high is None:
         return spec.choices or None
     is_range = spec.step is None and spec.above is None and spec.below is None
@@ -255,7 +255,7 @@ def _choice_text(spec: FieldSpec) -> str:
 
 
 def _first_of(choices: list[Any]) -> list[Any]:
-    """Return as many choices as a sentence can have, and how many others there are."""
+    """Return the choices to show in a sentence, and the number of others."""
     length = 0
     for n, choice in enumerate(choices):
         length += len(str(choice))
@@ -265,7 +265,7 @@ def _first_of(choices: list[Any]) -> list[Any]:
 
 
 def _run(numbers: list[int]) -> list[int]:
-    """Return the longest run of consecutive numbers at the end of the list."""
+    """Return the longest run of consecutive numbers at the end of a list."""
     for start in range(len(numbers)):
         rest = numbers[start:]
         if rest == list(range(rest[0], rest[-1] + 1)):
@@ -338,7 +338,7 @@ _BOUNDS = {
 
 
 def schema_of(spec: FieldSpec) -> Json:
-    """Return the JSON Schema of the values that a field accepts."""
+    """Return the JSON Schema of a field."""
     schema = dict(_written(spec))
     if not spec.nullable or spec.kind == "json":
         return schema

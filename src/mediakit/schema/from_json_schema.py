@@ -1,7 +1,7 @@
-"""Reading JSON Schema as fields: pydantic's of a declared function, and a service's.
+"""Reads JSON Schema as fields: of pydantic classes, and of services.
 
-What a form cannot show and a sentence cannot say becomes a field of any JSON value,
-which `conformance` holds against the schema. No field refuses what its schema accepts.
+Anything that a form cannot show becomes a field of any JSON value, which `conformance`
+checks against the schema. No field rejects what its schema accepts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _BUILDING = Lock()
 
 
 class UnreadableError(Exception):
-    """A schema has keywords that no field expresses."""
+    """A schema has keywords that no field can express."""
 
 
 @cache
@@ -194,7 +194,7 @@ class Reader:
         )
 
     def _union(self, schema: Json, name: str, above: Above) -> FieldSpec:
-        """Read a union of values, of tagged objects, or of both beside lists."""
+        """Read a union of values, of tagged objects, or of both, and lists."""
         members = list_of(schema.get("anyOf", schema.get("oneOf")))
         if not members or "properties" in schema:
             raise UnreadableError
@@ -215,7 +215,7 @@ class Reader:
     def _one_of(
         self, members: list[tuple[object, FieldSpec]], union: Json
     ) -> FieldSpec:
-        """Read members of one shape: objects need a property that tells them apart."""
+        """Read members of one shape; objects need a distinguishing property."""
         specs = [spec for _, spec in members]
         if len(specs) > 1 and all(spec.kind == "object" for spec in specs):
             discriminator = dict_of(union.get("discriminator"))
@@ -244,7 +244,7 @@ def _shape(spec: FieldSpec) -> Shape:
 def _variants(
     specs: list[FieldSpec], named: list[str | None], tag_name: object
 ) -> FieldSpec:
-    """Distinguish objects by a property: the named one, or the first that does."""
+    """Distinguish objects by a property: the named one, or the first suitable one."""
     for tag in [str(tag_name)] if tag_name else specs[0].fields:
         values = [
             _constant(spec.fields.get(tag)) or value
@@ -261,30 +261,30 @@ def _variants(
 
 
 def _constant(spec: FieldSpec | None) -> str | None:
-    """Return the only text that a field accepts; None if it accepts others."""
+    """Return the only text that a field accepts; None if there are others."""
     choices = () if spec is None else spec.choices
     return choices[0] if len(choices) == 1 and isinstance(choices[0], str) else None
 
 
 def _tagged(spec: FieldSpec, tag: str, value: str) -> FieldSpec:
-    """Return an object with this value of its tag, which is required."""
+    """Return an object with a fixed, required tag."""
     doc = spec.fields[tag].doc if tag in spec.fields else ""
     own = FieldSpec(tag, "choice", choices=(value,), required=True, doc=doc)
     return replace(spec, fields={**spec.fields, tag: own})
 
 
 def _is_silent(schema: Json, properties: Json) -> bool:
-    """Return whether the schema of a body does not speak of further properties.
+    """Return whether a body's schema says nothing about further properties.
 
-    Then unknown names are refused before they are sent: a misspelled name is more
-    likely than one that is missing in the schema.
+    Unknown names are then rejected locally: a misspelled name is more likely than one
+    that the schema lacks.
     """
     speaks = schema.get("additionalProperties") is not None
     return not speaks and bool(properties) and _COMPOSITE.isdisjoint(schema)
 
 
 def type_of(schema: Json) -> object:
-    """Return the JSON type of a schema; None without a single one."""
+    """Return the JSON type of a schema; None if it has several or none."""
     if "const" in schema or "enum" in schema:
         return "choice"
     named = schema.get("type")
@@ -311,7 +311,7 @@ def _text(schema: Json) -> FieldSpec:
 
 
 def _counts(schema: Json, least: str, most: str) -> dict[str, Any]:
-    """Read the bounds of the number of characters or items."""
+    """Read the limits of the number of characters or items."""
     names = {"min_length": least, "max_length": most}
     counts = {name: schema[key] for name, key in names.items() if key in schema}
     if not all(_is_number(count) and count >= 0 for count in counts.values()):
@@ -320,7 +320,7 @@ def _counts(schema: Json, least: str, most: str) -> dict[str, Any]:
 
 
 def _bounds(schema: Json, *, whole: bool) -> dict[str, Any]:
-    """Read the bounds of a number; those of a whole number are whole, too."""
+    """Read the limits of a number; those of a whole number are whole."""
     bounds: dict[str, Any] = {}
     for inclusive, exclusive, with_end, without_end in (
         ("minimum", "exclusiveMinimum", "low", "above"),
@@ -379,7 +379,7 @@ _WORD = re.compile(f"(?<!key)(?:{'|'.join(_WORDS)})")
 
 @dataclass(frozen=True)
 class _Facts:
-    """The contents of `x-mediakit`, as pydantic checks them."""
+    """The contents of `x-mediakit`, validated by pydantic."""
 
     unit: Annotated[str, Field(pattern=r"^[^\pC]{1,16}$")] | None = None
     media_kind: MediaName | None = None
@@ -417,7 +417,7 @@ def _with(spec: FieldSpec, facts: Mapping[str, Any]) -> FieldSpec:
 
 
 def _hinted(spec: FieldSpec, name: str, schema: Json) -> FieldSpec:
-    """Return a field with what its name, or that of its list, hints at."""
+    """Return a field with hints from its name, or the name of its list."""
     facts: dict[str, Any] = {}
     if spec.kind == "text":
         medium = medium_in(name) if _is_link(name, schema) else None

@@ -1,4 +1,4 @@
-"""References and wrappings in a JSON document, followed in limited steps."""
+"""Follows references and wrappers in a JSON document, in limited steps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WORDS = {
 
 
 def changes_values(keyword: str) -> bool:
-    """Return whether a keyword of JSON Schema decides what is accepted."""
+    """Return whether a keyword of JSON Schema affects the accepted values."""
     return keyword not in WORDS and not keyword.startswith("x-")
 
 
@@ -60,18 +60,18 @@ def text_of(value: object, name: str) -> str:
 
 
 class References:
-    """The targets of `$ref`."""
+    """Resolves `$ref`."""
 
     def __init__(self, *roots: object) -> None:
         self._roots = roots
 
     def plain(self, schema: object) -> Plain | None:
-        """Follow references and wrappings to the schema inside.
+        """Follow references and wrappers to the schema inside.
 
-        Null is removed from the schema: `nullable` says that it had null, as a type
-        beside another one, as a value, or as a member of a union. A union of one is
-        its member. None if it leads outside, nowhere or in a circle, or if its parts
-        cannot be combined in one schema.
+        Null is removed from the schema, and `nullable` records it, whether it was a
+        type, a value or a member of a union. A union of one is its member. None if a
+        reference leads outside, nowhere or in a circle, or if the parts cannot be
+        combined in one schema.
         """
         # All wrappings share the steps, because nested ones could double them.
         return self._plain(schema, iter(range(MAX_STEPS)))
@@ -105,7 +105,7 @@ class References:
         return plain is not None and plain[0].get("readOnly") is True
 
     def tags(self, member: object, discriminator: Json) -> list[str]:
-        """Return the values by which a discriminator names a member of a union.
+        """Return the discriminator's values for a member of a union.
 
         Without a mapping, that is the name of its schema.
         """
@@ -121,7 +121,7 @@ class References:
         return [value for value, target in targets if target in (pointer, name)]
 
     def missing(self, schema: object, *, in_fields: bool = False) -> Iterator[str]:
-        """Yield the references of a schema that lead nowhere.
+        """Yield the unresolvable references of a schema.
 
         They are those of the schema itself and, with `in_fields`, of its fields.
         """
@@ -146,7 +146,7 @@ class References:
                     parts.append(inner)
 
     def target(self, pointer: object) -> object:
-        """Return the target of a pointer such as "#/$defs/Url"; None without one."""
+        """Resolve a pointer such as "#/$defs/Url"; None if it leads nowhere."""
         if not isinstance(pointer, str) or not pointer.startswith("#"):
             return None
         tokens = [
@@ -165,7 +165,7 @@ class References:
 
 
 def _wrapping(schema: Json) -> str | None:
-    """Return the keyword that holds what the schema is; None without one."""
+    """Return the keyword that contains the actual schema; None without one."""
     for keyword in ("$ref", "allOf"):
         if keyword in schema:
             return keyword
@@ -196,7 +196,7 @@ def _is_null(schema: object) -> bool:
 
 
 def _combined(members: list[Json | None]) -> Json | None:
-    """Combine schemas that all apply; None if no single schema says the same.
+    """Combine schemas that all apply; None if no single schema is equivalent.
 
     The descriptions of the last one count.
     """

@@ -1,6 +1,6 @@
 """The base class of requests, and the markers of their fields.
 
-The markers write what JSON Schema has no keyword for under `x-mediakit`.
+The markers write facts without a JSON Schema keyword under `x-mediakit`.
 """
 
 import ast
@@ -33,7 +33,7 @@ NULL_SCHEMA = {"type": "null"}
 
 
 class Purpose(StrEnum):
-    """The groups in which menus show functions, in their order, with headings."""
+    """The groups of functions in menus, in order, with their headings."""
 
     WORDS = "Make a video from words"
     PICTURES = "Make a video from pictures"
@@ -45,7 +45,7 @@ class Purpose(StrEnum):
 
 
 class _Marker:
-    """The base of the markers; their attributes are facts about a field."""
+    """The base of the markers, whose attributes are facts about a field."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -72,7 +72,7 @@ class MediaKind(_Marker):
 
 @dataclass(frozen=True)
 class MaskOf(_Marker):
-    """Marks a picture whose white part is a region of another field's medium."""
+    """Marks a picture whose white area selects a region of another field's medium."""
 
     mask_of: str
 
@@ -93,7 +93,7 @@ class Seed(_Marker):
 
 @dataclass(frozen=True)
 class Title(_Marker):
-    """Marks a field whose name for people is not its own in other letters."""
+    """Marks a field whose display name does not follow from its name."""
 
     title: str
 
@@ -129,7 +129,7 @@ AudioReference = Annotated[str, MediaKind("audio")]
 
 
 class SourcePlace(NamedTuple):
-    """The place of a class: a line of a file or of a notebook cell."""
+    """The location of a class: a line of a file or a notebook cell."""
 
     file: str
     line: int
@@ -144,7 +144,7 @@ def _place_in(module: str) -> SourcePlace | None:
 
 
 def _docs_at(place: SourcePlace, name: str) -> dict[str, str]:
-    """Return the docstrings of the fields of the class of this name, by field."""
+    """Return the docstrings of a class's fields by name."""
     for node in _classes_in("".join(linecache.getlines(place.file))):
         if node.name == name and node.lineno <= place.line <= (node.end_lineno or 0):
             return dict(_docs_of(node))
@@ -153,7 +153,7 @@ def _docs_at(place: SourcePlace, name: str) -> dict[str, str]:
 
 @lru_cache(maxsize=32)
 def _classes_in(source: str) -> tuple[ast.ClassDef, ...]:
-    """Return the classes in a text, which a module has several of."""
+    """Return the classes in a source text."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # the file was changed since
@@ -220,7 +220,7 @@ class Part(BaseModel):
 
 @dataclass(frozen=True)
 class Declared:
-    """What a request declares beside its fields."""
+    """The declaration of a request, apart from its fields."""
 
     kind: str  # also the short name that users type
     function: str = ""  # the last segment of its path; by default the kind
@@ -248,12 +248,12 @@ class Declared:
     doc: str = ""
 
     def __post_init__(self) -> None:
-        """Take the kind as the function's name where none is given."""
+        """Default the function's name to the kind."""
         object.__setattr__(self, "function", self.function or self.kind)
 
 
 class MediaRequest(Part):
-    """The body of a submission; one subclass declares one model function.
+    """The body of a submission; each subclass declares one model function.
 
     A subclass has annotated fields, `rules`, and `lines` for the price. Types are
     strict: a string or a boolean is not an integer, and NaN is not a number. Its class
@@ -275,7 +275,7 @@ class MediaRequest(Part):
         return iter(())
 
     def nominal_tokens(self, output_ms: int) -> int | None:
-        """Count the tokens of an output; None if it is not token-metered."""
+        """Return the tokens of an output; None if it is not metered by tokens."""
         return None
 
     def notes(self) -> Iterator[str]:
@@ -284,7 +284,7 @@ class MediaRequest(Part):
 
     @classmethod
     def item_counts(cls, values: Values) -> Mapping[str, int]:
-        """Return how many items lists need that depend on other fields, by field."""
+        """Return the required lengths of lists that depend on other fields."""
         return {}
 
     def media_limits(self) -> Mapping[str, MediaLimits]:

@@ -1,6 +1,6 @@
-"""Checks values of fields, and writes bodies in their canonical form.
+"""Checks the values of fields, and writes bodies in canonical form.
 
-Every sentence comes from `FieldSpec`.
+All its sentences come from `FieldSpec`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NULL = ValueDescription("null")
 
 
 def problems_in(spec: FieldSpec, value: Any, label: str = "") -> Iterator[Problem]:
-    """Yield the problems of a value, and of the values inside it."""
+    """Yield the problems of a value and of the values inside it."""
     if value is None:
         if not spec.nullable and spec.kind != "json":
             yield Problem(label, NULL, spec.accepted)
@@ -99,7 +99,7 @@ def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
 
 
 def inner_label(label: str, name: str) -> str:
-    """Return the label of a property of what has a label."""
+    """Return the label of a property inside a labelled value."""
     return f"{label}.{name}" if label else name
 
 
@@ -136,7 +136,7 @@ def _is_same(value: object, choice: object) -> bool:
 
 
 def is_same_json(value: object, other: object) -> bool:
-    """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    """Return whether JSON values are equal: 1 and 1.0 are, 1 and true are not."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, dict | list) and isinstance(other, dict | list):
@@ -145,12 +145,12 @@ def is_same_json(value: object, other: object) -> bool:
 
 
 def are_distinct(values: list[Any]) -> bool:
-    """Return whether no two JSON values in a list are equal."""
+    """Return whether all JSON values in a list differ."""
     return len({*map(_comparable, values)}) == len(values)
 
 
 def _comparable(value: object) -> str:
-    """Return a text that equal JSON values share; what is no JSON is only described."""
+    """Return a text that is the same for equal JSON values."""
     try:
         return _CANONICAL.encode(_canonical(value))
     except (TypeError, ValueError, RecursionError):
@@ -176,7 +176,7 @@ def _text(least: int | None, most: int | None, pattern: str | None) -> SchemaVal
 
 
 def has_pattern(pattern: str, text: str) -> bool:
-    """Return whether a text contains a regular expression; see `is_pattern`."""
+    """Return whether a regular expression matches in a text; see `is_pattern`."""
     return _text(None, None, pattern).isinstance_python(text)
 
 
@@ -209,7 +209,7 @@ def with_defaults(
 def canonical_body(
     fields: Mapping[str, FieldSpec], body: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the body with defaults filled, nulls dropped, and `1.0` written as `1`.
+    """Return the body with defaults filled in, nulls dropped, `1.0` written as `1`.
 
     Equivalent bodies have the same canonical body. Required fields and unknown
     properties keep their nulls.
@@ -233,7 +233,7 @@ def _canonical(value: object) -> object:
 
 
 def stripped(spec: FieldSpec, value: object) -> object:
-    """Return a value whose prompts have no white space around them."""
+    """Return a value without white space around its prompts."""
     if isinstance(value, str):
         return value.strip() if spec.multiline else value
     if isinstance(value, list) and spec.item is not None:

@@ -1,4 +1,4 @@
-"""The model functions of the specification: one class each.
+"""The model functions of the specification, one class each.
 
-A new class here is served, priced, documented and shown without any other entry.
+A new class here is served, priced, documented and shown without registration.
 """

@@ -31,7 +31,7 @@ Ratio = Literal["1:1", "4:3", "3:4", "16:9", "9:16", "21:9", "adaptive"]
 
 
 class ByTokens(Part):
-    """What R1 and R2 share: their tokens cost less, but are more, beside a clip.
+    """Pricing of R1 and R2: beside a clip, tokens cost less, but there are more.
 
     Args:
         rates: By resolution, first without clips among the references, then with.

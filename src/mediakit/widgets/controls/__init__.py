@@ -1,4 +1,4 @@
-"""Fields on a page: their values both ways, their words, and what their controls offer.
+"""Converts field values between Python and the page, and words them for people.
 
-It is pure, and knows no form and no field by its name.
+The code has no side effects, and names no form and no particular field.
 """

@@ -1,4 +1,4 @@
-"""Parses the text of JSON boxes, and finds text that is not JSON."""
+"""Parses the text of JSON boxes, and finds text that is not valid JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FURTHER = FieldSpec(
 
 
 class NotJson(str):
-    """A text typed where JSON is needed, and why it is not JSON."""
+    """A text that is not valid JSON, and the reason."""
 
     reason: str
 
@@ -33,7 +33,7 @@ class NotJson(str):
 
 
 def read_json(text: str) -> object:
-    """Return what was typed: None for a blank text, or a `NotJson`."""
+    """Parse a typed text: None for a blank text, a `NotJson` for an invalid one."""
     if not text.strip():
         return None
     try:
@@ -58,7 +58,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_further(text: str, known: Mapping[str, object]) -> object:
-    """Return properties beyond the known ones; see `read_json`."""
+    """Parse properties besides the known ones; see `read_json`."""
     value = read_json(text)
     if value is None or isinstance(value, NotJson):
         return value
@@ -71,7 +71,7 @@ def read_further(text: str, known: Mapping[str, object]) -> object:
 
 
 def sendable(value: object) -> object:
-    """Return a value without text that is not JSON: None, or left out."""
+    """Return a value without invalid JSON, which becomes None or is left out."""
     if isinstance(value, NotJson):
         return None
     if isinstance(value, list | tuple):
@@ -97,7 +97,7 @@ def with_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def unreadable(label: str, value: Any) -> Iterator[Problem]:
-    """Yield each text in a value that is not JSON, with its place."""
+    """Yield a problem for each invalid JSON text in a value."""
     if isinstance(value, NotJson):
         yield Problem(label, None, value.reason)
     elif isinstance(value, list | tuple):

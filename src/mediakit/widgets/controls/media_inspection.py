@@ -1,4 +1,4 @@
-"""The result of inspecting one medium: its properties, or why it is unsuitable."""
+"""The result of inspecting a medium: its properties, or why it is unsuitable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mediakit.rules import Problem
 
 @dataclass(frozen=True)
 class Inspection:
-    """What is known about one medium."""
+    """The known facts about one medium."""
 
     info: MediaInfo | None = None  # None when it is unsuitable or unknown
     problem: Problem | None = None  # why it is unsuitable; its field is not known here

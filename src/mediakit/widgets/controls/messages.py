@@ -58,7 +58,7 @@ ACRONYMS = {
 
 
 def label_of(spec: FieldSpec) -> str:
-    """Return a field's name for people: "Transition duration", without a unit."""
+    """Return a field's display name without a unit: "Transition duration"."""
     if spec.title:
         return spec.title
     name = spec.name.removesuffix(f"_{spec.unit}") if spec.unit else spec.name
@@ -68,26 +68,26 @@ def label_of(spec: FieldSpec) -> str:
 
 
 def titled(words: str) -> str:
-    """Return words as a title: "Reference task", with the second one small."""
+    """Return words as a title, with only the first capitalised: "Reference task"."""
     first, *rest = words.split(" ")
     known = ACRONYMS.get(first, f"{first[:1].upper()}{first[1:]}")
     return " ".join([known, *(ACRONYMS.get(each, each) for each in rest)])
 
 
 def sentence_case(words: str) -> str:
-    """Return words with a capital at the start, and the others as they are."""
+    """Capitalise the first letter only."""
     return words[:1].upper() + words[1:]
 
 
 def mid_sentence(label: str) -> str:
-    """Return a label as it stands inside a sentence or a longer name: "track"."""
+    """Return a label for use inside a sentence or a longer name: "track"."""
     first, *rest = label.split(" ")
     is_name = not first[1:].islower() and len(first) > 1
     return label if is_name else " ".join([first[:1].lower() + first[1:], *rest])
 
 
 def hint_of(spec: FieldSpec) -> str:
-    """Return what a field is called in code and what it does, for a tooltip."""
+    """Return a tooltip: the field's name in code, and its description."""
     return f"{spec.name}: {spec.doc}" if spec.doc else spec.name
 
 
@@ -99,14 +99,14 @@ def _plain(name: str) -> str:
 
 
 def one_of(several: str) -> str:
-    """Return the name of one of several: "track" for "tracks"."""
+    """Return the singular: "track" for "tracks"."""
     lower = several.lower()
     cut, more = next((c, m) for end, c, m in SINGULARS if lower.endswith(end))
     return f"{several[: len(several) - cut]}{more}"
 
 
 def several_of(one: str) -> str:
-    """Return the plural of a field's name: "Resolutions"."""
+    """Return the plural: "Resolutions"."""
     if one.endswith("s"):
         return one
     if one.endswith("y") and one[-2:-1] not in "aeiou":
@@ -124,7 +124,7 @@ def _spoken(label: str, root: str) -> str:
 
 
 def _place_words(steps: Iterable[tuple[str, str]], *words: str) -> str:
-    """Return words for the steps to a place, after those of where they begin."""
+    """Return words for the steps of a place, outermost first."""
     places = list(words)
     for name, index in steps:
         if not index:
@@ -138,7 +138,7 @@ def _place_words(steps: Iterable[tuple[str, str]], *words: str) -> str:
 
 
 def option_text(spec: FieldSpec) -> str:
-    """Return what one of several shapes is: "preset", "width and height"."""
+    """Return the name of one of several shapes: "preset", "width and height"."""
     if spec.kind == "object" and 0 < len(spec.fields) <= FEW_FIELDS:
         return all_of(mid_sentence(label_of(each)) for each in spec.fields.values())
     medium = spec.media_kind
@@ -146,20 +146,20 @@ def option_text(spec: FieldSpec) -> str:
 
 
 def rule_text(text: str) -> str:
-    """Return a rule's words with the names and places that people know."""
+    """Return a rule's sentence with display names instead of API names."""
     text = PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)
     text = OTHERS.sub(lambda at: " or ".join(map(_inner, at[0].split(" or "))), text)
     return SNAKE.sub(lambda at: _inner(at[0]), text)
 
 
 def _inner(name: str) -> str:
-    """Return a field's name inside a sentence: "reference task"."""
+    """Return a field's display name inside a sentence: "reference task"."""
     return mid_sentence(_titles().get(name) or ACRONYMS.get(name) or _plain(name))
 
 
 @cache
 def _titles() -> Mapping[str, str]:
-    """Return the titles of declared fields by name: a rule has no more than names."""
+    """Return the titles of declared fields by name, since rules have only names."""
     specs = (spec for each in Catalog.default() for spec in each.fields.values())
     return {spec.name: spec.title for spec in specs if spec.title}
 
@@ -172,7 +172,7 @@ def is_within(problem: Problem, place: str) -> bool:
 
 
 def placed_text(problem: Problem, name: str) -> str:
-    """Return a problem after the name of its place; no name is the text alone."""
+    """Return a problem preceded by the name of its place, if any."""
     text = problem_text(problem)
     if not name:
         return text
@@ -183,19 +183,19 @@ def placed_text(problem: Problem, name: str) -> str:
 
 
 def inner_place(problem: Problem, place: str) -> str:
-    """Return where a problem is inside a value that stands at a place."""
+    """Return the part of a problem's place inside the value at a place."""
     return _place_words(STEPS.findall(problem.field.removeprefix(place)))
 
 
 def short_name(text: str) -> str:
-    """Return a short text: of a URL or a path, the file's name."""
+    """Return a short text; the file's name for a URL or a path."""
     if "://" in text or text.startswith("/"):
         text = text.split("?", 1)[0].rsplit("/", 1)[-1]
     return text if len(text) <= SHORT_TEXT else f"{text[: SHORT_TEXT - 1]}…"
 
 
 def problem_text(problem: Problem) -> str:
-    """Return a problem as it stands beside its field, without the field's name."""
+    """Return a problem for display beside its field, without the field's name."""
     got = problem.got
     words = rule_text(problem.predicate)
     if got is None and not problem.is_missing:
@@ -212,7 +212,7 @@ def problem_text(problem: Problem) -> str:
 
 
 def _hidden(got: object) -> str:
-    """Return the value, as far as a form does not show it."""
+    """Return the rejected value, if the form does not show it itself."""
     if isinstance(got, ValueDescription):
         return f"got {got}"
     if isinstance(got, list | tuple):
@@ -225,7 +225,7 @@ def _hidden(got: object) -> str:
 def missing_text(
     spec: FieldSpec, problem: Problem, others: Iterable[FieldSpec] = ()
 ) -> str:
-    """Return what to do about a missing field, of which any of others will do, too."""
+    """Return what to enter for a missing field, or for any of its alternatives."""
     whole = problem.field == spec.name
     if whole and (not problem.required or others):
         ways = (
@@ -239,7 +239,7 @@ def missing_text(
 
 
 def how_to_give(spec: FieldSpec) -> str:
-    """Return what people do to give a field a value: "Choose images"."""
+    """Return how to fill in a field: "Choose images"."""
     if spec.name in DESCRIBED:
         return DESCRIBED[spec.name]
     if spec.mask_of is not None:

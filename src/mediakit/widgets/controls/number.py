@@ -1,4 +1,4 @@
-"""What the slider of a bounded number offers."""
+"""The range and steps of a slider for a bounded number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FINEST_STEP = 10**-DIGITS
 
 
 class Reach(NamedTuple):
-    """The range of a slider, and its steps."""
+    """The range and the step of a slider."""
 
     least: float
     most: float
@@ -22,7 +22,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(spec: FieldSpec) -> Reach | None:
-    """Return what a slider offers; None for a number without both bounds."""
+    """Return a slider's range; None for a number without both bounds."""
     lows = [bound for bound in (spec.low, spec.above) if bound is not None]
     highs = [bound for bound in (spec.high, spec.below) if bound is not None]
     if not lows or not highs:

@@ -1,7 +1,7 @@
-"""Values as the page holds them, and back.
+"""Converts values to what the page holds, and back.
 
-A number and JSON are the text that was typed, a choice is its place among the choices,
-and nothing is null or an empty text. What a person has typed so far is always a value.
+Numbers and JSON are texts as typed, and a choice is an index. The page has neither null
+nor empty texts. A half-typed value is still a value.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SHORT_JSON = 60
 
 
 def shown(spec: FieldSpec, value: object) -> Wire:
-    """Return what the page holds for a value, or raise a `ValueError`."""
+    """Convert a value to what the page holds; ValueError if that is impossible."""
     given = spec.default if value is None else value
     return _SHOWN[control_of(spec)](spec, given)
 
 
 def held(spec: FieldSpec, wire: Wire) -> object:
-    """Return the value of what the page holds; None means "not sent"."""
+    """Convert what the page holds to a value; None means "not sent"."""
     return _HELD[control_of(spec)](spec, wire)
 
 
@@ -60,43 +60,43 @@ def choices_of(spec: FieldSpec) -> tuple[object, ...]:
 
 
 def item_of(spec: FieldSpec) -> FieldSpec:
-    """Return the field of a list's items; one that is there is given."""
+    """Return the field of a list's items, which are required."""
     item = spec.item or FieldSpec("", "text")
     nullable = item.nullable and item.kind != "object"
     return replace(item, required=True, nullable=nullable)
 
 
 def fewest_of(spec: FieldSpec) -> int:
-    """Return how many rows must stay; a list that may be left out may be empty."""
+    """Return the lowest number of rows; 0 for an optional list."""
     return max(1, spec.min_length or 1) if spec.to_fill_in else 0
 
 
 def is_optional(spec: FieldSpec) -> bool:
-    """Return whether an object or a number is switched on before it has a value."""
+    """Return whether an object or a number has a switch that enables it."""
     return not spec.to_fill_in and spec.default is None
 
 
 def first_tag(spec: FieldSpec) -> str | None:
-    """Return which variant is chosen at first; one that must be made is the first."""
+    """Return the initial variant: the first one if the object is required."""
     if isinstance(spec.default, dict):
         return str(spec.default[spec.tag])
     return next(iter(spec.variants)) if spec.to_fill_in and spec.variants else None
 
 
 def option_of(spec: FieldSpec, shape: str) -> FieldSpec:
-    """Return the field of one of several shapes, once it is chosen."""
+    """Return the field of one of several shapes, as if it were required."""
     inside = spec.variants[shape]
     return replace(inside, name=spec.name, required=True, nullable=False)
 
 
 def inner_fields(spec: FieldSpec) -> dict[str, FieldSpec]:
-    """Return the fields that an object's frame shows, without what tells it apart."""
+    """Return the fields inside an object's frame, without the tag."""
     further = {} if spec.closed else {FURTHER.name: FURTHER}
     return {**spec.fields, **further}
 
 
 def number_in(text: str) -> float | None:
-    """Return the number that was typed; None if it is not one."""
+    """Parse a typed number; None if it is not one."""
     if "_" in text or not text.isascii():
         return None  # Python reads 1_0 as 10, people do not
     try:
@@ -111,7 +111,7 @@ def number_in(text: str) -> float | None:
 
 
 def json_text(value: object) -> str:
-    """Return a value as people write it, or raise a `ValueError`."""
+    """Format a value as people write it; ValueError if that is impossible."""
     if value is None or isinstance(value, NotJson):
         return str(value or "")
     try:
@@ -181,7 +181,7 @@ def _object_shown(spec: FieldSpec, value: object) -> Wire:
 
 
 def _frame(spec: FieldSpec, of: FieldSpec, value: object) -> dict[str, Wire]:
-    """Return an object's fields, and what it holds beyond them."""
+    """Return an object's fields, and its further properties."""
     if not isinstance(value, Mapping):
         raise _refused(spec, value)
     fields = inner_fields(of)
@@ -209,7 +209,7 @@ def _variants_shown(spec: FieldSpec, value: object) -> Wire:
 
 
 def untagged(spec: FieldSpec, variant: FieldSpec) -> FieldSpec:
-    """Return a variant without the field that it is chosen by."""
+    """Return a variant without its tag."""
     fields = {name: each for name, each in variant.fields.items() if name != spec.tag}
     return replace(variant, fields=fields)
 

@@ -1,4 +1,4 @@
-"""The dashboard of a month's spend, as plain widgets."""
+"""The dashboard of a month's spend, built from standard widgets."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Dashboard:
 
     @property
     def notice(self) -> str:
-        """Return the one line in place of the figures; empty when there are some."""
+        """Return the line that replaces the figures; empty if there are figures."""
         if self.trouble:
             return self.trouble
         if self.reading is None:
@@ -265,8 +265,8 @@ class Dashboard:
     def choose_budget(self, budget: AnyBudget | None) -> None:
         """Compare the month with another budget.
 
-        It is for the eye alone: what submissions may cost is the budget of
-        `mk.connect(budget=...)`.
+        This affects only the display; the budget of `mk.connect(budget=...)` limits
+        submissions.
 
         Args:
             budget: A `Budget` or an amount, such as "$300"; None for no budget.
@@ -316,7 +316,7 @@ class Dashboard:
     # -- on the I/O thread --------------------------------------------------------
 
     async def _bring(self, turn: int) -> None:
-        """Read and draw what is missing; ends when another turn has begun."""
+        """Read and draw what is missing, unless a newer turn begins."""
         try:
             reading = await self._read(turn)
         except MediakitError as error:
@@ -380,7 +380,7 @@ class Dashboard:
         further: tuple[Plot, ...] | None = None,
         trouble: str = "",
     ) -> None:
-        """Take what was read or drawn, unless another turn has begun."""
+        """Store new data or plots, unless a newer turn has begun."""
         with self._lock:
             if turn != self._turn or self._is_closed:
                 return

@@ -92,5 +92,5 @@ def link_html(prepared: Prepared) -> Markup:
 
 
 def in_voila(environment: Mapping[str, str]) -> bool:
-    """Return whether a page of Voilà shows this: its visitors have no folder here."""
+    """Return whether this is a Voilà page, whose visitors have no folder here."""
     return VOILA in environment

@@ -1,4 +1,4 @@
-"""The figures of a month, and its frames filtered by one selection."""
+"""The figures of a month, and its frames under one selection."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def function_title(path: object, kind: object) -> str:
 
 
 def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
-    """Return the display name of each row; None if the frame does not have it."""
+    """Return the display name of each row; None if the frame lacks it."""
     import pandas as pd
 
     if by.column not in frame:
@@ -149,7 +149,7 @@ def _figures(
 
 
 def _is_on(reading: MonthReading) -> pd.Series[bool]:
-    """Return which rows of the daily report are of today."""
+    """Return which rows of the daily report are today's."""
     import pandas as pd
 
     days = pd.to_datetime(reading.daily["day"], utc=True)
@@ -157,7 +157,7 @@ def _is_on(reading: MonthReading) -> pd.Series[bool]:
 
 
 def free_text(charges: pd.DataFrame) -> str:
-    """Return how many settled jobs cost nothing, as words; empty for none."""
+    """Return the number of settled jobs without a charge, in words; "" if none."""
     free = int((charges[CHARGE] == 0).sum())
     failed = int(((charges[CHARGE] == 0) & (charges["status"] == "failed")).sum())
     if not free:
@@ -213,7 +213,7 @@ def _change_figure(charged: int, shown: MonthReading) -> Figure:
 
 
 def verdict_of(reading: MonthReading) -> Verdict | None:
-    """Return whether the month is explained; None before that is known."""
+    """Return whether the bill agrees with the history; None until that is known."""
     found = reading.reconciliation
     if found is not None:
         if found.is_explained:

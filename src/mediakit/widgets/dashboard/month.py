@@ -1,4 +1,4 @@
-"""Reads what a dashboard or a report shows of a calendar month in UTC."""
+"""Reads the data of a dashboard or report for a calendar month in UTC."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_LABELS: Mapping[str, str] = {}
 
 
 class By(StrEnum):
-    """How the spend is grouped, named as on the toggle."""
+    """The groupings of spend, named as on the toggle."""
 
     FUNCTION = "Function"
     PROJECT = "Project"
@@ -36,7 +36,7 @@ class By(StrEnum):
 
     @property
     def name_of_daily(self) -> str:
-        """Return its name in `spend.daily(by=...)`."""
+        """Return the name of the grouping in `spend.daily(by=...)`."""
         return self.value.lower()
 
     @property
@@ -63,7 +63,7 @@ def selectable_months(today: date, chosen: str) -> tuple[str, ...]:
 
 
 def readable_month(month: str | None, today: date) -> str:
-    """Return the month to show; the current one when None."""
+    """Parse the month to show; the current one for None."""
     current = month_of(today)
     asked = current if month is None else month_text(month)
     if asked > current:
@@ -73,7 +73,7 @@ def readable_month(month: str | None, today: date) -> str:
 
 
 def compared_days(month: str, today: date) -> tuple[date, date, str]:
-    """Return the days of the previous month to compare a month with."""
+    """Return the days of the previous month that a month is compared with."""
     before = month_before(month)
     first, last = first_day(before), end_of_month(before)
     name = MONTHS[first.month - 1]
@@ -88,7 +88,7 @@ def compared_days(month: str, today: date) -> tuple[date, date, str]:
 
 @dataclass(frozen=True, eq=False)
 class MonthReading:
-    """The frames of one month."""
+    """The frames and figures of one month."""
 
     month: str
     today: date
@@ -112,7 +112,7 @@ class MonthReading:
 
     @property
     def is_checked(self) -> bool:
-        """Return whether reconciliation and forecast were read, or tried."""
+        """Return whether reconciliation and forecast were read or tried."""
         return self.reconciliation is not None or bool(self.troubles)
 
     @property
@@ -140,10 +140,10 @@ async def read_month(
     today: date,
     labels: Mapping[str, str] = NO_LABELS,
 ) -> MonthReading:
-    """Read the frames of a month; see `read_checks` for the rest.
+    """Read the frames of a month; `read_checks` reads the rest.
 
-    Where the service sends a report that cannot be read, the sum of its days stands in
-    for a month, else the charges of the history; `unread` says so.
+    If the service's report cannot be read, the sum of its days replaces a month, or
+    else the charges of the history do; `unread` says so.
     """
     unread: dict[str, str] = {}
     first, last = first_day(month), min(end_of_month(month), today)
@@ -205,7 +205,7 @@ async def read_month(
 
 
 def _summed(charges: pd.DataFrame, by: By) -> pd.DataFrame:
-    """Sum the history's charges as the daily report would; it knows no keys."""
+    """Sum the history's charges like the daily report, but without keys."""
     columns = ["function", "kind"] if by is By.FUNCTION else [by.column]
     frame = charges.assign(jobs=1)
     if by is By.KEY:
@@ -215,14 +215,14 @@ def _summed(charges: pd.DataFrame, by: By) -> pd.DataFrame:
 
 
 async def _budget_status(spend: AsyncSpend, budget: Any, month: str) -> Any:
-    """Read how a budget stands that counts its own requests; None for others."""
+    """Read the status of a budget with its own requests; None for others."""
     if budget is None or not budget.counts_by_name:
         return None
     return await spend.budget(budget, None if budget.period is None else month)
 
 
 async def read_checks(spend: AsyncSpend, reading: MonthReading) -> MonthReading:
-    """Return the reading with reconciliation and forecast."""
+    """Return the reading completed by reconciliation and forecast."""
     month, troubles = reading.month, list[str]()
 
     async def attempt(read: Awaitable[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A month as HTML: one template, live, in a saved notebook and as a page."""
+"""A month as HTML: one template for the widget, the saved notebook and the page."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _data_html(plot: Plot) -> Markup:
 
 
 def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> Markup:
-    """Return the first rows of a frame, and the number of remaining rows."""
+    """Return the first rows of a frame as HTML, and the number of other rows."""
     shown = frame if most_rows is None else frame.head(most_rows)
     heads, columns = list[Markup](), list[list[Markup]]()
     for name in map(str, frame.columns):
@@ -255,7 +255,7 @@ async def write_report(
 
 
 def page_html(reading: MonthReading, groupings: Iterable[MonthReading] = ()) -> Markup:
-    """Return the page of a month, with sums by function and by other groupings."""
+    """Return the page of a month, with sums by function and other groupings."""
     title = f"Spend · {month_name(reading.month)}"
     return Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'

@@ -1,4 +1,4 @@
-"""The plots of a month, each drawn once, in colours that follow the page's theme."""
+"""The plots of a month as SVG, whose colours follow the page's theme."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def drawn(title: str, draw: Draw) -> Plot:
 
 
 def _simplify(axes: Axes) -> None:
-    """Draw many points as pixels; each would be an element of the page."""
+    """Rasterise many points, each of which would be an element of the page."""
     import numpy as np
 
     for line in axes.get_lines():
@@ -138,9 +138,9 @@ def _simplify(axes: Axes) -> None:
 
 
 def svg_of(figure: Figure, alt: str, frame: pd.DataFrame | None = None) -> Markup:
-    """Return a figure as an element whose colours are variables of the page.
+    """Return a figure as SVG, with its colours as CSS variables.
 
-    Where the mouse rests on a day or a bar, the page shows its row of the frame.
+    While the mouse is over a day or a bar, the page shows its row of the frame.
     """
     content = io.StringIO()
     figure.savefig(content, format="svg", metadata={"Date": None})
@@ -233,7 +233,7 @@ def png_of(figure: Figure) -> bytes:
 
 
 def colour_pairs() -> Iterator[tuple[str, str]]:
-    """Yield each colour of the light theme with that of the dark one."""
+    """Yield each colour of the light theme with its dark counterpart."""
     for each in fields(LIGHT):
         light, dark = getattr(LIGHT, each.name), getattr(DARK, each.name)
         if isinstance(light, str):

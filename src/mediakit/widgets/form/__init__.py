@@ -1,5 +1,5 @@
 """The form of a model function: its fields, its price, Generate, and its jobs.
 
-It depends on the values of fields and on the views of jobs; its state is pure and is
-tested alone.
+It depends on the controls of fields and the views of jobs. Its state is pure and tested
+on its own.
 """

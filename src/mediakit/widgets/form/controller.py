@@ -1,4 +1,4 @@
-"""The form of a model function: connects its state, its page and its jobs."""
+"""The controller of a form: connects its state, its page and its jobs."""
 
 from __future__ import annotations
 
@@ -85,18 +85,18 @@ _open_forms: ReplacedByCell[Form] = ReplacedByCell()
 
 
 class Form:
-    """A form in the notebook; showing it is enough to use it.
+    """A form in the notebook; displaying it is all you need.
 
-    A form that is made again, because its cell was run again, takes over the values
-    and the jobs of the one that it replaces, and closes it. Forms of other cells stay;
-    those that one cell makes of one function are told apart by their order. Where the
-    notebook does not tell its cells apart, they count as one.
+    When its cell is run again, the new form takes over the values and jobs of the old
+    one and closes it. Forms of other cells are unaffected; several forms of one
+    function in a cell are matched by their order. If the notebook does not identify its
+    cells, all count as one.
 
-    After a restart of the kernel it is the same, from what the history keeps: values,
-    typed and unsent ones too, and jobs, which are watched again, also those that "Show
-    it" brought. A value that the code no longer gives is its default again, unless
-    somebody typed another one. A notebook is known by its path: a copy, or a notebook
-    that was moved, begins empty.
+    After a restart of the kernel, the form is restored from the history: its values,
+    even unsent ones, and its jobs, which are followed again, including those that "Show
+    it" brought. A value that the code no longer gives returns to its default, unless
+    somebody changed it. A notebook is identified by its path, so a copied or moved
+    notebook begins empty.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Form:
 
     @property
     def state(self) -> FormState:
-        """Return what the form shows, as one value."""
+        """Return everything that the form shows."""
         return self._live.now
 
     @property
@@ -179,7 +179,7 @@ class Form:
         return self.state.body()
 
     def as_python(self) -> str:
-        """Return the call that makes the same request, as code.
+        """Return the code of the call that makes the same request.
 
         It returns the existing job of the request, or pays at most the price shown.
         """
@@ -192,15 +192,18 @@ class Form:
 
     @property
     def jobs(self) -> tuple[JobView, ...]:
-        """Return the views of the jobs that it made, the newest first."""
+        """Return the views of its jobs, newest first."""
         return self._jobs.views
 
     def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function on the I/O thread at each new job; return what ends it."""
+        """Call a function, on the I/O thread, with each new job.
+
+        Returns a function that unsubscribes it.
+        """
         return self._jobs.on_job(listener)
 
     def _ipython_display_(self) -> None:
-        """Show the live form, and a place where the cards of its jobs stay."""
+        """Display the live form, and an output for the cards of its jobs."""
         if current_cell() is None:
             print(repr(self))  # noqa: T201 - there is no cell to show it in
         self._write_static_copy()
@@ -208,7 +211,7 @@ class Form:
         self._live.handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        """Return the live widget, and its values for a copy without a kernel."""
+        """Return the live widget, and its values for a page without a kernel."""
         return bundle_of(self.widget, values_html(self.state), repr(self))
 
     def __repr__(self) -> str:
@@ -272,7 +275,7 @@ class Form:
     def _remembered(
         self, *, fresh: bool
     ) -> tuple[Draft | None, Sequence[Entry], list[str]]:
-        """Return what the form held in an earlier kernel, or why it is unknown."""
+        """Return the draft and jobs of an earlier kernel, or why they are unknown."""
         try:
             draft = self._draft_store.begin(fresh=fresh)
             return draft, self._draft_store.entries(), []
@@ -291,21 +294,21 @@ class Form:
 
     @property
     def _newest(self) -> Form:
-        """Return the form that has taken this one's place, if one has."""
+        """Return the form that replaced this one, or this one."""
         return _open_forms.at(self._key) or self
 
     def _follow(self, view: HasCard) -> None:
-        """Keep the card of a job that was made from a result of this form."""
+        """Keep a card for a job that was made from a result of this form."""
         self._newest._live.handle.follow(view)
 
     def _accept(self, job: AsyncJob, submitted: str | None = None) -> None:
-        """Show a job, which stands for the body of this digest."""
+        """Show a job; `submitted` is the digest of its body."""
         # The cell may have been run again while the request was under way.
         form = self._newest if self._closed else self
         form._jobs.accept(job, submitted)
 
     def _take_in(self, job: AsyncJob) -> None:
-        """Show a job that was submitted from another one's view."""
+        """Show a job that was submitted from another job's view."""
         self._accept(job)
         self._refresh()
 
@@ -317,13 +320,13 @@ class Form:
         return "The form now has these settings. Nothing has been sent."
 
     def take_result(self, use: Use, made: JobOutput) -> None:
-        """Put a result into a field, and the focus into the form."""
+        """Put a result into a field, and focus the form."""
         name = use.spec.name
         self._set_values({name: use.value(made, self.state.values[name])})
         self.bring_into_view()
 
     def bring_into_view(self) -> None:
-        """Put the focus into the form, and the form where it can be seen."""
+        """Focus the form and scroll it into view."""
         self._focuses += 1
         self.widget.show_form({"focus": self._focuses})
 
@@ -340,7 +343,7 @@ class Form:
         )
 
     def _set_values(self, values: Mapping[str, object]) -> None:
-        """Set values in code, all or none."""
+        """Set values from code, all or none."""
         given = plain_fields(self.function, full_names(self.function, values))
         with self._live.lock:
             if self._closed:
@@ -359,7 +362,7 @@ class Form:
     def _on_message(
         self, message: Mapping[str, Any], buffers: Sequence[memoryview]
     ) -> None:
-        """Handle a message of the page, on whichever thread it arrives."""
+        """Handle a message of the page, on any thread."""
         act = {
             "edit": self._edit,
             "generate": self._generate,
@@ -377,7 +380,7 @@ class Form:
             self._guard(self._inputs.on_message)(message, buffers)
 
     def _take_recipe(self, name: str, parts: Sequence[memoryview]) -> None:
-        """Fill in the form from the ends of a file that was dropped on it."""
+        """Fill in the form from the recipe of a dropped file."""
         recipe = parse_recipe(*(bytes(each[:LOOKED_THROUGH_BYTES]) for each in parts))
         if recipe is None:
             self._live.say(NO_RECIPE.format(shown(name)), until_edited=True)
@@ -389,7 +392,7 @@ class Form:
             self._live.say(RECIPE_TAKEN.format(shown(name)), until_edited=True)
 
     def _edit(self, message: Mapping[str, Any]) -> None:
-        """Take what was edited and not heard yet; a later message holds that too."""
+        """Apply an edit, unless a newer message of its view has arrived."""
         if not self._live.is_news(message):
             return
         names = self._live.take(message["values"])
@@ -406,7 +409,7 @@ class Form:
             self._lookups.media_soon()
 
     def _generate(self, message: Mapping[str, Any]) -> None:
-        """Submit what stood on the page, at the price that stood on its button."""
+        """Submit the values on the page, at most at the price on its button."""
         click = (message["view"], message["number"])
         if click in self._clicks or self.state.sending is not None:
             self._clicks.add(click)
@@ -451,7 +454,7 @@ class Form:
         self._show()
 
     def _refresh_stale(self) -> None:
-        """Read the balance again where it may have changed."""
+        """Read the balance again if it may have changed."""
         is_short = self.state.affordability.covered is False
         read_at = self.state.funds.read_at or self._live.clock.now()
         age_s = (self._live.clock.now() - read_at).total_seconds()
@@ -461,7 +464,7 @@ class Form:
     # What is shown.
 
     def _show(self, **more: object) -> None:
-        """Show the form as it stands; the page is told `more` once."""
+        """Draw the form; `more` is sent once."""
         if self._closed:
             return
         code = self.as_python() if self._shows_code else ""
@@ -470,7 +473,7 @@ class Form:
         self._save_soon()
 
     def _save_soon(self) -> None:
-        """Save what the form holds, at most once a second."""
+        """Save the draft, at most once a second."""
         wanted = self._live.handle.is_displayed or self._draft_store.keeps
         if wanted and not self._is_saving_soon:
             self._is_saving_soon = True
@@ -495,7 +498,7 @@ class Form:
 def is_open(
     client: Client, function: Function, cell: NotebookCell | None = None, name: str = ""
 ) -> bool:
-    """Return whether a new form would continue with what another one held."""
+    """Return whether a new form would continue an existing one."""
     kind = _kind_of(client, function, name)
     key = _open_forms.next_key(kind, cell)
     store = client.components.store
@@ -509,7 +512,7 @@ def _kind_of(client: Client, function: Function, name: str) -> tuple[str, str, s
 
 
 def _save_drafts() -> None:
-    """Save what was typed within the last second, because the process ends."""
+    """Save the last second's edits before the process ends."""
     for form in _open_forms.all():
         form._draft_store.save(form._draft)
 

@@ -1,4 +1,4 @@
-"""The draft of a form as text, without secrets."""
+"""A form's draft as text, without secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def digest_of(value: object) -> str:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a form holds, and what it began with."""
+    """A form's values, and the values that its code gave."""
 
     values: Mapping[str, object]
     # what the cell's code gave, as digests
@@ -43,7 +43,7 @@ class Draft:
     sweep: str = ""  # the id of the sweep that it ran last; empty for none
 
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return the values of a form that continues with this draft."""
+        """Return the initial values of a form that continues this draft."""
         # Code wins where it has changed, and where nobody has changed the form since.
         values = self._typed(self.values, given)
         further = values.get(FURTHER.name)
@@ -59,7 +59,7 @@ class Draft:
     def _typed(
         self, values: Mapping[str, object], given: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return values without those that only code gave and gives no more."""
+        """Return the values without those that code alone gave and no longer gives."""
         dropped = self.given.keys() - given.keys()
         return {
             name: value
@@ -68,7 +68,7 @@ class Draft:
         }
 
     def text(self, secret: str = "") -> str:
-        """Return it as JSON without secrets, such as the API key that is given."""
+        """Return the draft as JSON without secrets, such as the given API key."""
         values = dict(_clean(self.values, secret))
         while len(text := self._text(values)) > LONGEST_BYTES and values:
             del values[max(values, key=lambda name: len(json.dumps(values[name])))]
@@ -88,7 +88,7 @@ class Draft:
 
     @classmethod
     def read(cls, text: str | None) -> Draft | None:
-        """Parse what `text` returned; None for anything else."""
+        """Parse the text of a draft; None for anything else."""
         try:
             saved = json.loads(text or "null", object_hook=_typed)
             return cls(
@@ -104,7 +104,7 @@ class Draft:
 
 
 def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, object]]:
-    """Yield the values that are not secret, in JSON form."""
+    """Yield the values that are not secret, as JSON."""
     for name, value in values.items():
         if name == _WEBHOOK or (isinstance(value, str) and _is_secret(value, secret)):
             continue

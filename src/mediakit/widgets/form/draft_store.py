@@ -29,7 +29,7 @@ FormKey = tuple[tuple[str, str, str], CellPlace]
 
 
 def current_notebook() -> str | None:
-    """Return the path of this kernel's notebook; None where it is unknown."""
+    """Return the path of this kernel's notebook; None if unknown."""
     # A Jupyter server sets it. Voilà does not, and there visitors must not see what
     # others typed.
     path = Path(os.environ.get("JPY_SESSION_NAME") or ".")
@@ -39,7 +39,7 @@ def current_notebook() -> str | None:
 
 
 def origin_of(store: History, key: FormKey) -> str | None:
-    """Return a form's name in the history; None where nothing is kept."""
+    """Return a form's name in the history; None if nothing is saved."""
     notebook = current_notebook()
     if notebook is None:
         return None
@@ -54,7 +54,7 @@ def _person() -> str:
 
 
 class DraftStore:
-    """Saves and restores one form; without an origin it keeps nothing."""
+    """Saves and restores the draft of one form; without an origin, does nothing."""
 
     def __init__(self, client: Client, origin: str | None) -> None:
         self.origin = origin
@@ -69,7 +69,7 @@ class DraftStore:
         return self.origin is not None
 
     def begin(self, *, fresh: bool = False) -> Draft | None:
-        """Return what the form held last; `fresh` forgets it and its jobs."""
+        """Return the last draft of the form; `fresh` discards it and its jobs."""
         if self.origin is None:
             return None
         self._saved = forms.draft(self._store, self.origin)
@@ -89,12 +89,12 @@ class DraftStore:
         )
 
     def skip(self, draft: Draft) -> None:
-        """Save nothing before the form differs from this."""
+        """Save nothing until the form differs from this draft."""
         if self._saved is None:
             self._saved = draft.text(self._secret)
 
     def save(self, draft: Draft) -> None:
-        """Write what the form holds, where it has changed; it may block."""
+        """Save the draft if it has changed; may block."""
         if self.origin is None:
             return
         text = draft.text(self._secret)

@@ -1,4 +1,4 @@
-"""The fields of a form as the page draws them: plain data."""
+"""The fields of a form as plain data for the page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FURTHER_LABEL = "Additional fields (JSON)"
 
 
 def fields_of(function: Function, values: Mapping[str, object]) -> dict[str, FieldSpec]:
-    """Return the fields that a form shows, in order, of the chosen kind of body."""
+    """Return the fields of the chosen kind of body, in display order."""
     chosen = function.of(values).fields
     own = function.tag  # what chooses the kind takes every kind
     fields = {
@@ -61,7 +61,7 @@ def fields_of(function: Function, values: Mapping[str, object]) -> dict[str, Fie
 
 
 def axes_of(function: Function) -> dict[str, Axis]:
-    """Return the fields that have a timeline."""
+    """Return the fields that are edited on a timeline."""
     axes = {n: Axis.of(s, function.rules) for n, s in function.fields.items()}
     return {name: axis for name, axis in axes.items() if axis is not None}
 
@@ -69,7 +69,7 @@ def axes_of(function: Function) -> dict[str, Axis]:
 def schema_payload(
     function: Function, fields: Mapping[str, FieldSpec], axes: Mapping[str, Axis]
 ) -> Payload:
-    """Return what stays the same while the same fields are shown."""
+    """Return the static part of the payload."""
     prompts = " ".join(s.doc for s in fields.values() if s.multiline)
     return {
         "fields": [
@@ -99,7 +99,7 @@ def media_specs(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
 
 
 def _inside(spec: FieldSpec) -> Iterator[tuple[str, FieldSpec]]:
-    """Yield the fields inside a field, each with the step to it."""
+    """Yield the fields inside a field, each with its path step."""
     match control_of(spec):
         case "rows":
             yield "", item_of(spec)
@@ -115,7 +115,7 @@ def _inside(spec: FieldSpec) -> Iterator[tuple[str, FieldSpec]]:
 
 
 def is_main(function: Function, spec: FieldSpec) -> bool:
-    """Return whether a field is always shown, not under "More settings"."""
+    """Return whether a field is always visible, not under "More settings"."""
     if function.tag is not None:
         return True
     rules = function.rules
@@ -133,7 +133,7 @@ def is_main(function: Function, spec: FieldSpec) -> bool:
 
 
 def name_of(spec: FieldSpec) -> str:
-    """Return a field's name for people, with its unit."""
+    """Return a field's display name with its unit."""
     if spec.name == FURTHER.name:
         return FURTHER_LABEL
     unit = spec.unit or (spec.item.unit if spec.item else None)
@@ -144,12 +144,12 @@ def name_of(spec: FieldSpec) -> str:
 
 
 def _is_in_seconds(spec: FieldSpec) -> bool:
-    """Return whether people see milliseconds as seconds: where there is no slider."""
+    """Return whether milliseconds are shown as seconds: without a slider."""
     return spec.unit == "ms" and control_of(spec) == "number" and not reach_of(spec)
 
 
 def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
-    """Return one field without what is empty; `path` has no places in lists."""
+    """Return a field's payload without empty entries; `path` has no indices."""
     kind = control_of(spec)
     more = _MORE.get(kind)
     payload: Payload = {
@@ -178,7 +178,7 @@ def _choice(spec: FieldSpec, _: str, __: str) -> Payload:
 
 
 def option_label(choice: object, unit: str = "", of: str = "") -> str:
-    """Return a choice for people: words as titles, "16:9" as it is."""
+    """Return a choice for display: words as titles, "16:9" unchanged."""
     if isinstance(choice, bool):
         return "Yes" if choice else "No"
     if (of, choice) in OPTION_TITLES:

@@ -1,4 +1,4 @@
-"""What a form's page asks for to fill in media: uploads, earlier results, frames."""
+"""Serves a form's page with media: uploads, earlier results, frames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Message = Mapping[str, Any]
 
 
 class FormInputs:
-    """Answers the page where it asks for uploads, earlier results and frames."""
+    """Answers the page's requests for uploads, earlier results and frames."""
 
     def __init__(self, live: LiveForm) -> None:
         self._live = live
@@ -93,7 +93,7 @@ class FormInputs:
         self._widget.answer(message, poster=data_url(poster) if poster else "")
 
     async def _send_frame(self, message: Message) -> None:
-        """Send a frame of the clip, and the mask that is there to continue with."""
+        """Send a frame of the clip, and the existing mask, if any."""
         clip = self._live.now.values.get(str(message["mask_of"]))
         if not isinstance(clip, str) or not clip:
             self._widget.answer(message, problem=NO_CLIP)
@@ -116,7 +116,7 @@ class FormInputs:
 
 
 def _file_at(value: str) -> bytes:
-    """Return a mask to continue with; nothing for none on this machine."""
+    """Return the content of an existing mask; empty if it is not a local file."""
     if not value.strip() or is_url(value):
         return b""
     try:

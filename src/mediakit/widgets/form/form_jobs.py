@@ -1,4 +1,4 @@
-"""The jobs that a form submitted, also in an earlier kernel: newest first."""
+"""The jobs that a form submitted, newest first, including an earlier kernel's."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class FormJobs:
     ) -> None:
         """Show the first jobs, with the entries of an earlier kernel.
 
-        Bodies of `submitted` count as submitted here where their job is shown: of the
-        others, the form says that they are owned.
+        A body in `submitted` counts as submitted here if its job is shown; otherwise
+        the form says that it is owned.
         """
         self._earlier = earlier
         self.views = tuple(views)
@@ -63,7 +63,7 @@ class FormJobs:
         self._live.widget.show_jobs(self.views)
 
     def watch_again(self) -> None:
-        """Watch what an earlier kernel left, once the form is on the page."""
+        """Follow the jobs of an earlier kernel, once the form is displayed."""
         self._live.handle.follow(*reversed(self.views))
         if any(not _is_over(entry) for entry in self._earlier):
             self._live.tasks.run(self._watch_again)
@@ -77,7 +77,7 @@ class FormJobs:
             self.accept(self._recalled(entry))
 
     async def _answered(self) -> Sequence[Entry]:
-        """Wait until requests left unanswered have a job; return their entries."""
+        """Wait until unanswered requests have a job; return their entries."""
         clock = self._live.clock
         ask = self._live.client.components.account_history.ask
         # The client asks for them again; see `resume`.
@@ -99,7 +99,7 @@ class FormJobs:
         return found
 
     def _with_same(self, state: FormState, entry: Entry) -> FormState:
-        """Note that an earlier kernel submitted what the form holds."""
+        """Record that an earlier kernel submitted the form's request."""
         job_id = entry.job_id
         is_own = entry.function == self._live.function.path
         if job_id is None or job_id in state.submitted or not is_own:
@@ -109,7 +109,7 @@ class FormJobs:
         return state.with_submitted(job_id, state.body_digest)
 
     def accept(self, job: AsyncJob, submitted: str | None = None) -> None:
-        """Show a job, unless it is shown; `submitted` is its body's digest."""
+        """Show a job once; `submitted` is the digest of its body."""
         if submitted is not None:
             self._live.change(lambda now: now.with_submitted(job.id, submitted))
         with self._live.lock:
@@ -125,7 +125,7 @@ class FormJobs:
             listener()
 
     def give_away(self) -> tuple[JobView, ...]:
-        """Leave the views to the form that replaces this one."""
+        """Pass the views to the form that replaces this one."""
         views, self.views = self.views, ()
         return views
 
@@ -146,7 +146,7 @@ class FormJobs:
         return JobView(job, client, home=host, recalled=recalled, arrives=not recalled)
 
     def _note_failure(self, view: JobView) -> None:
-        """Forget the submission of a job once it fails: it is not charged."""
+        """Forget the submission of a failed job, which is not charged."""
 
         def note() -> None:
             record = view.state.record
@@ -163,12 +163,12 @@ class FormJobs:
 
 
 def _is_over(entry: Entry) -> bool:
-    """Return whether nothing more will happen to a request."""
+    """Return whether an entry is final."""
     return entry.state in (EntryState.SETTLED, EntryState.REFUSED)
 
 
 def _is_same(state: FormState, entry: Entry) -> bool:
-    """Return whether a form holds an entry's request, without local files."""
+    """Return whether the form has an entry's request, without local files."""
     if state.media.files or state.problems:
         return False
     body = state.function.canonical_body(state.body())

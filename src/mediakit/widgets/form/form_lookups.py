@@ -1,4 +1,4 @@
-"""What a form reads after an edit: its media, and a job of the same request."""
+"""Looks up a form's media, and an existing job of its request, after an edit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mediakit.widgets.inputs.inspector import Inspector
 
 
 class FormLookups:
-    """Inspects media and searches the history, once typing has paused."""
+    """Inspects media and searches the history, once typing pauses."""
 
     def __init__(self, live: LiveForm) -> None:
         self._live = live
@@ -24,7 +24,7 @@ class FormLookups:
         self._searched: tuple[str, bool] | None = None
 
     def media_soon(self) -> None:
-        """Inspect the media, unless they are edited again meanwhile."""
+        """Inspect the media, unless they are edited again first."""
         self._live.after_typing("media", self.media)
 
     async def media(self) -> None:
@@ -37,7 +37,7 @@ class FormLookups:
             self._take(await self._inspector.measure(remote))
 
     async def measure_again(self) -> None:
-        """Copy the properties of media behind URLs that have been read by now."""
+        """Copy newly read properties of media behind URLs."""
         seen = self._live.now.inspections
         self._take(
             await self._inspector.measure(
@@ -46,14 +46,14 @@ class FormLookups:
         )
 
     async def files(self, state: FormState) -> None:
-        """Inspect the local files of a form; one may have vanished."""
+        """Inspect the local files of a form; one may have disappeared."""
         self._take(await self._inspector.look(state.media.files))
 
     def _take(self, found: Mapping[MediaKey, Inspection]) -> None:
         self._live.change(lambda now: now.with_inspections(found))
 
     def owned_soon(self) -> None:
-        """Look for a job of what the form holds, once for each request."""
+        """Search for a job of the form's request, once per request."""
         state = self._live.now
         wanted = (state.body_digest, bool(state.media.unseen))
         if wanted != self._searched and not state.problems:
@@ -65,7 +65,7 @@ class FormLookups:
         self._searched = None
 
     async def owned(self, state: FormState) -> None:
-        """Search the history for a job of the request that a form holds."""
+        """Search the history for a job of the form's request."""
         if state.problems or state.media.unseen:
             return
         try:
@@ -81,7 +81,7 @@ class FormLookups:
         self._live.change(lambda now: now.with_made(state.body_digest, owned))
 
     async def arguments(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `submit` takes for a body, with results as jobs."""
+        """Return the arguments of `submit` for a body, with results as jobs."""
         function = self._live.function
         extra = {n: v for n, v in body.items() if is_extra(function, n, v)}
         plain = {n: value for n, value in body.items() if n not in extra}

@@ -1,4 +1,4 @@
-"""The media of a form: which are files or URLs, and what was found out about them."""
+"""The media of a form: files and URLs, and their known properties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 
 @dataclass(frozen=True)
 class FormMedia:
-    """The media that a form would send, and what is known about them."""
+    """The media in a form, and what is known about them."""
 
     function: Function
     body: Mapping[str, object]  # local files still as paths
@@ -39,7 +39,7 @@ class FormMedia:
 
     @cached_property
     def _infos(self) -> Mapping[str, MediaInfo]:
-        """Return what is known of media; a clip says more than its sound."""
+        """Return the known properties; those as a clip outweigh those as a sound."""
         by_kind = sorted(self.inspections, key=lambda key: key[0] == "video")
         seen = ((value, self.inspections[kind, value]) for kind, value in by_kind)
         return {value: each.info for value, each in seen if each.info is not None}
@@ -51,7 +51,7 @@ class FormMedia:
 
     @cached_property
     def files(self) -> tuple[MediaKey, ...]:
-        """Return the local files that would be uploaded, each once."""
+        """Return the distinct local files that would be uploaded."""
         return tuple(dict.fromkeys(key for _, key in self._files()))
 
     @property
@@ -74,7 +74,7 @@ class FormMedia:
         return tuple(key for key in keys if key not in self.inspections)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what is wrong with the local files, each with its place."""
+        """Yield the problems of the local files, each with its place."""
         for label, key in self._files():
             inspection = self.inspections.get(key)
             if inspection is not None and inspection.problem is not None:
@@ -83,6 +83,6 @@ class FormMedia:
         yield from preflight(self.function, self.body, files)
 
     def warnings(self) -> list[Problem]:
-        """Return what is beyond a limit, also of what is behind URLs."""
+        """Return exceeded limits, also of media behind URLs."""
         # Behind a URL, a later read may find something else: worth a warning only.
         return preflight(self.function, self.body, self._infos)

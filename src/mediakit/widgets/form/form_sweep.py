@@ -1,4 +1,4 @@
-"""The sweep of a form: what varies, the plan that follows, its run, and its wall."""
+"""The sweep panel of a form: the axes, the plan, its run, and its wall."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ HINTS = {
 
 
 class FormSweep:
-    """Turns fields of a form into lists; nothing is planned before it is opened."""
+    """Turns fields of a form into axes; nothing is planned until it is opened."""
 
     def __init__(self, live: LiveForm) -> None:
         self.last = ""
@@ -134,7 +134,7 @@ class FormSweep:
         self._live.show()
 
     def _chosen(self, message: Mapping[str, Any]) -> SweepChoice:
-        """Return what varies, after something was ticked or typed."""
+        """Return the sweep's axes after an edit."""
         choice = self.choice
         state = self._live.now
         match message:
@@ -156,7 +156,7 @@ class FormSweep:
     # -- what is shown ------------------------------------------------------------
 
     def payload(self) -> Payload:
-        """Return what the page draws, for what the form holds now."""
+        """Return the panel's payload for the current form."""
         past = PAST.format(self.last) if self.last and self._gallery is None else ""
         if self._call is None:
             return {"sweep": None, "past": past}
@@ -239,7 +239,7 @@ class FormSweep:
 
     @property
     def _run_text(self) -> str:
-        """Return the label of the button: at most what the budget allows."""
+        """Return the label of the button, with a price that the budget allows."""
         plan = self._plan
         if self._runs:
             return RUNNING
@@ -308,7 +308,7 @@ class FormSweep:
         self._live.show()
 
     async def _show_drafts(self) -> None:
-        """Show the plan of drafts, whose price is then on the button."""
+        """Show the plan of drafts, with its price on the button."""
         plan = self._plan
         if plan is not None:
             drafts = await plan._drafts()
@@ -330,7 +330,7 @@ class FormSweep:
     # -- running it ---------------------------------------------------------------
 
     def _run(self, text: str) -> None:
-        """Run the plan, if it is the one whose price stood on the button."""
+        """Run the plan if its price is the one on the button."""
         plan = self._plan
         if self._runs:
             return

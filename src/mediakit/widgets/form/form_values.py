@@ -1,4 +1,4 @@
-"""The values of a form, which users read and set in code."""
+"""The values of a form, which code can read and set."""
 
 from __future__ import annotations
 
@@ -98,21 +98,21 @@ class FormValues(Mapping[str, Any]):
 
 
 def held_in(function: Function, spec: FieldSpec, wire: Wire) -> object:
-    """Return the value of what the page holds of a function's field."""
+    """Convert what the page holds of a field to its value."""
     if spec.name == FURTHER.name:
         return read_further(wire, function.fields)
     return held(spec, wire)
 
 
 def started(state: FormState) -> FormState:
-    """Return a new form with what its controls show before anybody used them."""
+    """Return a new form with the initial values of its controls."""
     fields = fields_of(state.function, state.values)
     values = {n: held_in(state.function, s, shown(s, None)) for n, s in fields.items()}
     return replace(state, values={**state.values, **values})
 
 
 def adapted(state: FormState) -> FormState:
-    """Return a form with values that the chosen kind of body takes, or defaults."""
+    """Return a form whose values suit the chosen kind of body, or are defaults."""
     function = state.function
     if function.tag is None:
         return state
@@ -131,7 +131,7 @@ def adapted(state: FormState) -> FormState:
 def assigned(
     state: FormState, name: str, value: object
 ) -> tuple[FormState, Problem | None]:
-    """Return a form with a value that code gave, or what is wrong with it."""
+    """Return a form with a value set from code, or the problem with it."""
     function = state.function
     fields = {
         **function.fields,
@@ -162,7 +162,7 @@ def assigned_together(state: FormState, values: Mapping[str, object]) -> FormSta
 
 
 def recalled(client: Client, function: Function, like: Job | str) -> dict[str, object]:
-    """Return the fields of an earlier request; "last" may find none."""
+    """Return the fields of an earlier request; none if "last" finds none."""
     if like == LAST:
         made = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
         same = [entry for entry in made if entry.function == function.path]
@@ -181,7 +181,7 @@ def recalled(client: Client, function: Function, like: Job | str) -> dict[str, o
 def recalled_from_file(
     client: Client, function: str, path: Path
 ) -> tuple[str, dict[str, object]]:
-    """Return the function and the fields of the request that a saved file names."""
+    """Return the function and fields of the request in a saved file."""
     recipe = read_recipe(path.expanduser())
     found = client.catalog.function(function or recipe.function)
     if found.path != recipe.function:
@@ -196,8 +196,8 @@ def fields_of_recipe(
 ) -> dict[str, object]:
     """Return the fields of a recipe that a form may show.
 
-    A job of this history has the request that the history knows. Of any other file,
-    only values that the function's own fields accept, and no media.
+    For a job of this history, they come from the history. For any other file, they are
+    only values that the function's fields accept, without media.
     """
     entry = client.components.store.find(recipe.job_id)
     if entry is not None and entry.function == function.path:

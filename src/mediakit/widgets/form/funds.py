@@ -10,7 +10,7 @@ from mediakit.money import format_cents, format_usd
 
 @dataclass(frozen=True)
 class Funds:
-    """What can be spent, as far as it is known."""
+    """The available funds, as far as known."""
 
     balance: Balance | None = None  # None while it is unknown
     held_micro_usd: int = 0  # by jobs in progress
@@ -27,7 +27,7 @@ class Funds:
 
     @property
     def left_micro_usd(self) -> int | None:
-        """Return what a new request may use; None while unknown."""
+        """Return what a new request may cost; None while unknown."""
         if self._limit is not None:
             return self._limit.left_micro_usd
         return self.balance_left_micro_usd
@@ -38,7 +38,7 @@ class Funds:
 
     @property
     def left_text(self) -> str | None:
-        """Return the exact amount left; None while unknown."""
+        """Return the amount left, exactly; None while unknown."""
         if self.left_micro_usd is None:
             return None
         left = format_usd(max(0, self.left_micro_usd))
@@ -57,20 +57,20 @@ class Funds:
 
     @property
     def held_now_micro_usd(self) -> int:
-        """Return what is held of the balance, or of the budget where that is less."""
+        """Return the hold on the balance, or on the budget if less is left of it."""
         limit = self._limit
         return self.held_micro_usd if limit is None else limit.reserved_micro_usd
 
     @property
     def age_text(self) -> str:
-        """Return how old the balance is, where it decides; else nothing."""
+        """Return the age of the balance if it is the limit; else ""."""
         if self.read_at is None or self._limit is not None:
             return ""
         return f" (as of {self.read_at.astimezone():%H:%M:%S})"
 
     @property
     def _limit(self) -> BudgetState | None:
-        """Return the budget where less is left of it than of the balance."""
+        """Return the budget if less is left of it than of the balance."""
         budget = self.budget
         balance = self.balance_left_micro_usd
         if budget is None or (balance is not None and balance <= budget.left_micro_usd):
@@ -80,7 +80,7 @@ class Funds:
 
 @dataclass(frozen=True)
 class Affordability:
-    """A price compared with what is left."""
+    """A price compared with the available funds."""
 
     # the upper end of the price, or the lower one where there is no upper
     needed_micro_usd: int | None
@@ -88,21 +88,21 @@ class Affordability:
 
     @property
     def covered(self) -> bool | None:
-        """Return whether it can be paid; None while that is unknown."""
+        """Return whether the funds cover it; None while unknown."""
         if self.needed_micro_usd is None or self.left_micro_usd is None:
             return None
         return self.needed_micro_usd <= self.left_micro_usd
 
     @property
     def count(self) -> int | None:
-        """Return how many such requests fit; None for unknown or any."""
+        """Return how many such requests fit; None for unknown or any number."""
         if not self.needed_micro_usd or self.left_micro_usd is None:
             return None
         return max(0, self.left_micro_usd) // self.needed_micro_usd
 
     @property
     def share(self) -> float | None:
-        """Return the share of what is left that it takes; 1 is all of it."""
+        """Return the price as a share of what is left; 1 is all of it."""
         if self.needed_micro_usd is None or self.left_micro_usd is None:
             return None
         if self.needed_micro_usd == 0:

@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class FundsStore:
-    """Reads balance, holds and budget of one client for all who follow it."""
+    """Reads balance, holds and budget of one client for all subscribers."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -42,7 +42,7 @@ class FundsStore:
     def follow(
         cls, client: Client, listener: Listener
     ) -> tuple[FundsStore, Callable[[], None]]:
-        """Call a function with what is read; return the store and what ends it."""
+        """Subscribe to the funds; return the store and an unsubscriber."""
         with _lock:
             if client not in _stores:
                 _stores[client] = cls(client)
@@ -58,7 +58,7 @@ class FundsStore:
                 del _stores[self._client]
 
     def refresh(self) -> None:
-        """Read it again; if it is being read, once more after that."""
+        """Read the funds again; if a read is in flight, once more afterwards."""
         self._is_stale = True
         self._tasks.run(self._read, "read")
 
@@ -72,7 +72,7 @@ class FundsStore:
                 self._tasks.run(self._read_later)
 
     async def _read_later(self) -> None:
-        """Read it again after a while: the service may be back."""
+        """Read the funds again later, when the service may be back."""
         await self._client.components.clock.sleep(AGAIN_S)
         self._waits = False
         self.refresh()
@@ -83,7 +83,7 @@ class FundsStore:
 
 
 async def read_funds(client: Client) -> Funds:
-    """Return balance, holds and budget, or why there is no balance."""
+    """Return balance, holds and budget, or why the balance is unknown."""
     try:
         balance = await client.core.balance()
         known = Funds(balance, read_at=SystemClock().now())

@@ -18,7 +18,7 @@ WEBHOOK = "webhook_url"
 
 
 def values_html(state: FormState) -> Markup:
-    """Return a form as it stands, for a notebook without a kernel."""
+    """Return the values of a form for a notebook without a kernel."""
     # Notebooks are passed on: URLs are without passwords, signatures and tokens.
     row = Markup("<tr><td>{}</td><td>{}</td></tr>").format
     rows = NO_HTML.join(

@@ -1,4 +1,4 @@
-"""The cell of a displayed job: the job, later takes of it, and a form to vary it."""
+"""The cell of a displayed job: the job, its later takes, and a form to vary it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EMBED_PATIENCE_S = 60.0
 
 
 class JobCell:
-    """A cell's jobs: one at first, and those that are submitted from there."""
+    """The jobs of a cell: the first one, and those submitted from it."""
 
     def __init__(
         self, client: Client | None, handle: CardHandle, *, embed: bool = False
@@ -54,7 +54,7 @@ class JobCell:
         return view
 
     def vary(self, state: JobState) -> str:
-        """Open a form with a job's settings under the jobs."""
+        """Open a form with a job's settings below the jobs."""
         if self._client is None:
             return ""
         function = self._client.catalog.function(state.function)
@@ -94,7 +94,7 @@ _shown: ShownByCell[JobCell] = ShownByCell()
 def display_job(
     job: AsyncJob, client: Client | None = None, *, embed: bool = False
 ) -> None:
-    """Show a job in the cell that is being executed, in place of earlier runs."""
+    """Show a job in the running cell, replacing earlier runs of the cell."""
     cell = current_cell()
     if cell is None:
         print(card_text(job.state))  # noqa: T201 - there is no cell to show it in
@@ -120,7 +120,7 @@ def show_in(
     *,
     embed: bool = False,
 ) -> JobView:
-    """Show a job in a cell, live, with a card that stays; return its view."""
+    """Show a live job in a cell, with a permanent card; return its view."""
     handle = CardHandle()
     column = JobCell(client, handle, embed=embed)
     _shown.add(cell, column)
@@ -132,6 +132,6 @@ def show_in(
 
 
 def complete_cards(job_id: str) -> None:
-    """Complete the cards of a job in earlier cells, before the kernel may end."""
+    """Complete the cards of a job in earlier cells, before the kernel may stop."""
     for column in _shown.all():
         column.complete(job_id)

@@ -1,4 +1,4 @@
-"""A form on a page: what it holds, what people see of it, and what it works with."""
+"""A displayed form: its state, its page, and what it depends on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TYPING_PAUSE_S = 0.4
 
 
 class LiveForm:
-    """Keeps the state and the page of a form in step, changed from any thread."""
+    """Keeps a form's state and page in sync, from any thread."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class LiveForm:
 
     @property
     def fields(self) -> dict[str, FieldSpec]:
-        """Return the fields that are shown, of the chosen kind of body."""
+        """Return the visible fields, of the chosen kind of body."""
         fields = fields_of(self.function, self.now.values)
         if self.function.tag is None:
             return fields
@@ -87,12 +87,12 @@ class LiveForm:
             self._show()
 
     def show(self) -> None:
-        """Show what is held, because something beside it has changed."""
+        """Redraw the state because something else has changed."""
         with self.lock:
             self._show()
 
     def named(self, given: Collection[str] | None = None) -> None:
-        """Name the rows of timelines that code began, of all fields or those given."""
+        """Name the initial rows of timelines, of all or the given fields."""
         for name, axis in self._axes.items():
             items = list(axis.items(self.now.values[name]))
             # What code gives is as it is; only the rows to begin with are named.
@@ -102,7 +102,7 @@ class LiveForm:
                 self.now = replace(self.now, values=values)
 
     def after_typing(self, what: str, act: Callable[[], Awaitable[object]]) -> None:
-        """Await a function after a pause, unless it is asked for again meanwhile."""
+        """Await a function after a pause, unless it is requested again."""
         edits = self._waiting[what] = self._waiting.get(what, 0) + 1
 
         async def after() -> None:
@@ -115,7 +115,7 @@ class LiveForm:
     # What the page says.
 
     def is_news(self, message: Mapping[str, Any]) -> bool:
-        """Note a message; return whether it is the newest of its view."""
+        """Record a message; return whether it is the newest of its view."""
         view = str(message["view"])
         number = int(message["number"])
         is_new = number > self._heard.get(view, 0)
@@ -124,7 +124,7 @@ class LiveForm:
         return is_new
 
     def take(self, wires: Mapping[str, Wire]) -> list[str]:
-        """Take the page's values; return the fields that have changed."""
+        """Apply the page's values; return the changed fields."""
         fields = self.fields
         changed = []
         if self._until_edited:
@@ -159,7 +159,7 @@ class LiveForm:
     # What the page shows.
 
     def draw(self, parts: Payload, **more: object) -> None:
-        """Draw the state and other parts; the page is told `more` once."""
+        """Draw the state and other parts; `more` is sent once."""
         state = self.now
         fields = self.fields
         set_here = self._follow(fields)
@@ -185,7 +185,7 @@ class LiveForm:
         self.widget.show_form(shown_parts, **more)
 
     def _follow(self, fields: Mapping[str, FieldSpec]) -> list[str]:
-        """Give the page the values; return the fields where it held others."""
+        """Sync values to the page; return the changed fields."""
         changed = []
         for name, spec in fields.items():
             value = self.now.values.get(name)

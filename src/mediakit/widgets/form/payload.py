@@ -1,4 +1,4 @@
-"""What follows from a form's values, as the page draws it: plain data."""
+"""The derived state of a form as plain data for the page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_PRICE, NO_LINES = "There is no price yet.", "No lines."
 
 
 def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
-    """Return everything that the page draws beside the values."""
+    """Return everything that the page draws besides the values."""
     return {
         "problems": [
             p for name, spec in fields.items() for p in _beside(state, name, spec)
@@ -73,7 +73,7 @@ def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
 
 
 def _beside(state: FormState, name: str, spec: FieldSpec) -> Iterator[Payload]:
-    """Yield what stands beside a field: its problems, else its warnings."""
+    """Yield the problems beside a field, or else its warnings."""
     if name in state.disabled:
         return
     problems = state.problems_of(name)
@@ -87,7 +87,7 @@ def _beside(state: FormState, name: str, spec: FieldSpec) -> Iterator[Payload]:
 
 
 def _places(problem: Problem, spec: FieldSpec) -> Iterator[tuple[str, str, str]]:
-    """Yield the places around a problem, the innermost first, with its words."""
+    """Yield the places around a problem with its text, innermost first."""
     # What a place's value holds is named there; the page says it at the nearest one.
     steps = [found.end() for found in STEPS.finditer(problem.field)] or [0]
     # A closing bracket belongs to its step; a name in front of a dot ends before it.
@@ -101,12 +101,12 @@ def _places(problem: Problem, spec: FieldSpec) -> Iterator[tuple[str, str, str]]
 
 
 def _is_clause(said: str) -> bool:
-    """Return whether words say by themselves what a field does, such as "mentions"."""
+    """Return whether a text is a predicate by itself, such as "mentions"."""
     return bool(said) and not said.startswith("is ")
 
 
 def with_own_names_in(text: str) -> str:
-    """Return a sentence with uploads by their own names."""
+    """Replace the paths of uploads in a sentence with their names."""
     words = (own_name(word.rstrip(":;,.")) for word in text.split(" "))
     named = zip(text.split(" "), words, strict=True)
     return " ".join(
@@ -159,7 +159,7 @@ def _amount(estimate: Estimate | None, gap: str | None) -> Payload:
 
 
 def funds_text(funds: Funds, affordability: Affordability) -> str:
-    """Return in one line what is left, what running jobs hold, and how far it goes."""
+    """Return the funds in one line: left, held, and enough for how many."""
     if funds.left_micro_usd is None:
         return ""
     amount = format_cents(max(0, funds.left_micro_usd))
@@ -174,7 +174,7 @@ def funds_text(funds: Funds, affordability: Affordability) -> str:
 
 
 def price_seen(ends: Sequence[int | None] | None) -> Estimate | None:
-    """Return the price that stood on the page, by its ends; None for none."""
+    """Return the price that the page showed, from its ends; None without one."""
     if not ends:
         return None
     low, high = (None if end is None else MicroUSD(end) for end in ends)
@@ -208,7 +208,7 @@ def _facts(value: str, seen: Inspection) -> str:
 
 
 def own_names(wire: Wire) -> dict[str, str]:
-    """Return the own names of uploads in the page's values, by path."""
+    """Return the file names of uploads in the page's values, by path."""
     if isinstance(wire, str):
         name = own_name(wire)
         return {} if name is None else {wire: name}

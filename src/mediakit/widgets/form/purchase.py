@@ -1,4 +1,4 @@
-"""What a form pays for: what stood on the page, at the price that stood there, once."""
+"""Submits a form's request once, at the price shown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Purchases:
         self._call = Stoppable()
 
     def start(self, seen: Estimate | None, *, another: bool) -> None:
-        """Submit what the form holds, never at a higher price than was seen."""
+        """Submit the form's request, at most at the price that was seen."""
         clicked = self._live.now
         self._live.now = replace(clicked, sending=SENDING_TEXT, can_stop=False)
         self._call = Stoppable()
@@ -55,7 +55,7 @@ class Purchases:
         self._live.tasks.run(send)
 
     def stop(self) -> None:
-        """Send nothing more of the request that is under way."""
+        """Stop the submission in flight; nothing more is sent."""
         self._live.tasks.run(self._stop)
 
     async def _stop(self) -> None:
@@ -91,7 +91,7 @@ class Purchases:
     async def _submit_and_explain(
         self, ready: FormState, seen: Estimate | None
     ) -> AsyncJob:
-        """Submit a request, and show meanwhile what it waits for."""
+        """Submit a request, and show what it is waiting for."""
         live = self._live
         return await self._call.run_explained(
             partial(self.submit, ready.body(), seen),

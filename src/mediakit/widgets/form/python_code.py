@@ -23,9 +23,9 @@ def python_call(
     take: int = 1,
     price: Estimate | None = None,
 ) -> str:
-    """Return the call that makes a request, without defaults, which are sent anyway.
+    """Return the code of a request, without fields at their default.
 
-    It names the take that it returns, and pays no more than the price that was shown.
+    It names the take that it returns, and pays at most the price that was shown.
     """
     given = {n: v for n, v in body.items() if not is_default(function, n, v)}
     extra = {n: v for n, v in given.items() if is_extra(function, n, v)}
@@ -46,9 +46,9 @@ def sweep_call(
     budget: str = "",
     price: Estimate | None = None,
 ) -> str:
-    """Return the call that plans a sweep and runs it, within the budget of its panel.
+    """Return the code that plans and runs a sweep, within the panel's budget.
 
-    Without a budget, it pays no more than the price that was shown.
+    Without a budget, it pays at most the price that was shown.
     """
     limits = {"budget": budget} if budget else _max_price(price)
     named = [f"{name}={_literal(value)}" for name, value in limits.items()]
@@ -88,7 +88,7 @@ def is_extra(function: Function, name: str, value: object) -> bool:
 
 
 def is_argument(name: str) -> bool:
-    """Return whether a name can stand before the = of an argument."""
+    """Return whether a name is a valid keyword argument."""
     # Python would read other letters as their nearest plain ones.
     return name.isascii() and name.isidentifier() and not iskeyword(name)
 
@@ -113,7 +113,7 @@ def _indented(text: str) -> str:
 
 
 def _literal(value: object, taken: int = 0) -> str:
-    """Return a value as code, `taken` characters into its first line."""
+    """Return a value as code; its first line begins after `taken` characters."""
     if isinstance(value, str):
         return _text(value)
     if not isinstance(value, list | tuple | dict) or not value:
@@ -139,7 +139,7 @@ def _items(
 
 
 def _text(text: str) -> str:
-    """Return a text in double quotes, unless it contains quotes."""
+    """Return a text in double quotes, unless it contains some."""
     written = repr(str(text))
     has_quotes = "'" in text or '"' in text
     return written if has_quotes else f'"{written[1:-1]}"'

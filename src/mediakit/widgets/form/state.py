@@ -1,8 +1,8 @@
 """The state of a form: values, problems, price, and whether it can be submitted.
 
-Nothing here knows a widget, a kernel or a model function by its name: everything is
-read from the function's fields and rules, and what was found out elsewhere (files,
-the balance) is handed in as data.
+Nothing here knows a widget, a kernel or a particular function: everything follows from
+the function's fields and rules, and external facts (files, the balance) are passed in
+as data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NOT_WITHIN_A_BUDGET = "Its price is unknown, so your budget cannot be enforced."
 
 @dataclass(frozen=True)
 class Owned:
-    """A job that the history already has of what a form holds."""
+    """A job in the history of the form's request."""
 
     job_id: str
     is_completed: bool
@@ -48,7 +48,7 @@ class Owned:
 
 @dataclass(frozen=True)
 class FormState:
-    """Everything that a form shows, at one moment."""
+    """Everything that a form shows at one moment."""
 
     function: Function
     # None means "not sent"; under `FURTHER.name`: what is beyond the fields
@@ -68,7 +68,7 @@ class FormState:
     def start(
         cls, function: Function, values: Mapping[str, object] | None = None
     ) -> FormState:
-        """Return a new form with defaults and given values; check their names."""
+        """Return a new form with defaults and given values, whose names are checked."""
         given = dict(values or {})
         unknown = [
             problem
@@ -86,7 +86,7 @@ class FormState:
     # What people do.
 
     def with_value(self, name: str, value: object) -> FormState:
-        """Return the state after a field changed; it shows its problems now."""
+        """Return the state after an edit of a field, which then shows its problems."""
         values, touched = {**self.values, name: value}, self.touched | {name}
         return replace(self, values=values, touched=touched)
 
@@ -100,13 +100,13 @@ class FormState:
         return replace(self, submitted={**self.submitted, job_id: body_digest})
 
     def without_submitted(self, job_id: str) -> FormState:
-        """Return the state after a job failed: not charged (spec 7.3)."""
+        """Return the state after a job failed: it is not charged (spec 7.3)."""
         left = {id_: body for id_, body in self.submitted.items() if id_ != job_id}
         made = {name: job for name, job in self.made.items() if job.job_id != job_id}
         return replace(self, submitted=left, made=made)
 
     def with_made(self, body_digest: str, job: Owned | None) -> FormState:
-        """Return the state after the history was searched for a body's job."""
+        """Return the state after a search of the history for a body's job."""
         others = {name: job for name, job in self.made.items() if name != body_digest}
         found = {} if job is None else {body_digest: job}
         return replace(self, made=others | found)
@@ -115,7 +115,7 @@ class FormState:
 
     @cached_property
     def disabled(self) -> Mapping[str, str]:
-        """Return why a field does not apply, for each field that does not."""
+        """Return the disabled fields, with the reason."""
         # What does not apply counts as omitted for the others, so that its remembered
         # value switches nothing.
         off: dict[str, str] = {}
@@ -128,7 +128,7 @@ class FormState:
 
     @cached_property
     def replaced(self) -> Mapping[str, str]:
-        """Return why a field does not count, for each that another one replaces."""
+        """Return the fields that another field replaces, with the reason."""
         fields, declared = self.function.fields, self.function.declared
         replaced = {
             name: f"not used, because {label_of(fields[by])} is set"
@@ -141,13 +141,13 @@ class FormState:
 
     @cached_property
     def overridden(self) -> Mapping[str, object]:
-        """Return the values that count, for each field that another one sets."""
+        """Return the effective values of fields that another field sets."""
         sets = self.function.declared.sets
         return {name: value for by, name, value in sets if self._body.get(by)}
 
     @cached_property
     def lists(self) -> Mapping[str, tuple[int, str]]:
-        """Return how many items lists begin with, and the first value of each."""
+        """Return the initial number of items of lists, and their first value."""
         single = dict(self.function.declared.replaces)
         return {
             name: (count, str(self.values.get(single.get(name, "")) or ""))
@@ -166,7 +166,7 @@ class FormState:
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """Return the fields that must be given, with the others as they are."""
+        """Return the required fields, given the values of the others."""
         values = self.function.canonical_body(self.body())
         return frozenset(
             name
@@ -176,7 +176,7 @@ class FormState:
         )
 
     def body(self) -> dict[str, object]:
-        """Return what would be sent: fields that apply and have a value."""
+        """Return the body to send: enabled fields with a value."""
         return dict(self._body)
 
     @cached_property
@@ -195,7 +195,7 @@ class FormState:
 
     @property
     def further(self) -> dict[str, object]:
-        """Return what an open function is given beyond its fields."""
+        """Return the undeclared properties for an open function."""
         further = self.values.get(FURTHER.name)
         return dict(further) if isinstance(further, dict) else {}
 
@@ -213,7 +213,7 @@ class FormState:
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """Return everything that is not acceptable, in the fields' order."""
+        """Return all problems, in field order."""
         found = self.function.check(self.media.checked_body)
         # Text that is not JSON is missing for the check, but not for people.
         texts = {problem.field: problem for problem in self._unreadable()}
@@ -234,7 +234,7 @@ class FormState:
         return self.function.fields.get(root, FURTHER)
 
     def problems_of(self, name: str) -> tuple[Problem, ...]:
-        """Return the problems beside a field; none before it was touched."""
+        """Return the problems beside a field; none until it is touched."""
         return self._beside(name, self.problems)
 
     def _beside(self, name: str, found: tuple[Problem, ...]) -> tuple[Problem, ...]:
@@ -246,7 +246,7 @@ class FormState:
 
     @cached_property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return likely mistakes, which do not prevent sending."""
+        """Return likely mistakes that do not block sending."""
         wrong = {problem.field for problem in self.problems}
         found = (
             *self.function.warnings(self.body()),
@@ -256,7 +256,7 @@ class FormState:
         return tuple(warning for warning in found if warning.field not in wrong)
 
     def _slots(self, name: str) -> list[str]:
-        """Return the slots that are left in a long text."""
+        """Return the unfilled slots in a long text."""
         value = self._body.get(name)
         return sorted(slots_in([value])) if self._spec(name).multiline else []
 
@@ -269,7 +269,7 @@ class FormState:
                 yield Problem(name, value, "a text without slots", said)
 
     def warnings_of(self, name: str) -> tuple[Problem, ...]:
-        """Return the warnings beside a field; none before it was touched."""
+        """Return the warnings beside a field; none until it is touched."""
         return self._beside(name, self.warnings)
 
     # What it costs.
@@ -287,7 +287,7 @@ class FormState:
 
     @property
     def estimate_gap(self) -> str | None:
-        """Return what is missing for a price; None when there is one."""
+        """Return what is missing for a price; None if there is one."""
         if isinstance(self._priced, Estimate):
             return None
         problem = self._priced.problems[0]
@@ -328,17 +328,17 @@ class FormState:
 
     @property
     def existing(self) -> Owned | None:
-        """Return the job that the history has of this request, shown or not."""
+        """Return the job of this request in the history, visible or not."""
         return self.made.get(self.body_digest) if self.made else None
 
     @property
     def owned(self) -> Owned | None:
-        """Return the job of this request that the form does not show."""
+        """Return the job of this request if the form does not show it."""
         return None if self._is_submitted_here else self.existing
 
     @property
     def owned_text(self) -> str:
-        """Return that the request has a job already; empty without one."""
+        """Return a sentence on the existing job of the request, or ""."""
         if self.owned is None:
             return ""
         if not self.owned.is_completed:
@@ -362,7 +362,7 @@ class FormState:
 
     @cached_property
     def submit_reason(self) -> str | None:
-        """Return why it cannot be sent, as a sentence; None when it can."""
+        """Return why the form cannot be submitted; None if it can."""
         if self.sending is not None:
             return self.sending
         if self.problems:
@@ -390,7 +390,7 @@ class FormState:
 
     @property
     def slots_text(self) -> str:
-        """Return which slots would be sent as written; empty for none."""
+        """Return a sentence on slots that would be sent as written, or ""."""
         left = [slot for name in self.function.fields for slot in self._slots(name)]
         if not left:
             return ""
@@ -399,7 +399,7 @@ class FormState:
 
     @property
     def caution(self) -> str | None:
-        """Return what is not known about paying; None when all is known."""
+        """Return what is unknown about the payment; None if nothing is."""
         if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
             return "You will be charged; the price isn't known in advance."
         if self.estimate is not None and self.estimate.high is None:
@@ -415,7 +415,7 @@ class FormState:
         return f"{placed_text(problem, place_text(spec, problem.field))}."
 
     def _instead_of(self, problem: Problem) -> list[FieldSpec]:
-        """Return the fields of which any one will do in place of a missing one."""
+        """Return the fields of which any one can replace a missing one."""
         rules = (r for r in self.function.rules if isinstance(r, NeedsAny))
         others = (r.fields[1:] for r in rules if r.fields[0] == problem.field)
         return [self.function.fields[name] for name in next(others, ())]

@@ -1,4 +1,4 @@
-"""The values of a form's sweep, and the `client.sweep` call that they make."""
+"""The values of a form's sweep, and its `client.sweep` call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BETWEEN_MEDIA = re.compile(r",\s+")
 
 @dataclass(frozen=True)
 class SweepChoice:
-    """What people chose to vary."""
+    """The fields to vary, and their values."""
 
     varied: tuple[str, ...] = ()  # in the order in which they were ticked
     # what each axis' control holds, also of fields that no longer vary
@@ -49,7 +49,7 @@ class SweepChoice:
     takes: int = 1  # draws of each combination
 
     def with_varied(self, spec: FieldSpec, value: object) -> SweepChoice:
-        """Return the choice with a field, whose axis begins with a value."""
+        """Return the choice with another varied field, which begins with a value."""
         entries = {spec.name: first_entry(spec, value), **self.entries}
         varied = (*(n for n in self.varied if n != spec.name), spec.name)
         return replace(self, varied=varied, entries=entries)
@@ -63,7 +63,7 @@ class SweepChoice:
 
 @dataclass(frozen=True)
 class SweepCall:
-    """The call of `client.sweep` that a choice makes."""
+    """The `client.sweep` call for a choice."""
 
     axes: Mapping[str, object]  # fields and slots, also those that do not vary
     takes: int
@@ -78,7 +78,7 @@ class SweepCall:
 
 
 def axes_of(state: FormState) -> dict[str, FieldSpec]:
-    """Return the fields that can vary in a form, and what is beyond them."""
+    """Return the fields that can vary in a form, including undeclared ones."""
     fields = state.function.of(state.values).fields
     return {**{n: FieldSpec(n, "json") for n in state.further}, **fields}
 
@@ -101,7 +101,7 @@ _WAYS: Mapping[str, Way] = {
 
 
 def first_entry(spec: FieldSpec, value: object) -> AxisInput:
-    """Return what an axis begins with: the form's own value."""
+    """Return the first value of an axis: the form's own."""
     way = way_of(spec)
     if way == "choices":
         return tuple(choice for choice in spec.choices if choice == value)
@@ -115,7 +115,7 @@ def first_entry(spec: FieldSpec, value: object) -> AxisInput:
 
 
 def call_of(state: FormState, choice: SweepChoice) -> SweepCall:
-    """Return the call of a form and a choice, without fields at their default."""
+    """Return the call for a form and a choice, without fields at their default."""
     specs = axes_of(state)
     body = state.body()
     problems: dict[str, str] = {}
@@ -143,7 +143,7 @@ def _read(
     entry: AxisInput,
     problems: dict[str, str],
 ) -> dict[str, object]:
-    """Return an axis by its name; note the problem when it cannot be read."""
+    """Return an axis by name; record the problem if it is unreadable."""
     try:
         return {name: read(entry)}
     except ValueError as error:
@@ -161,7 +161,7 @@ def _fixed(spec: FieldSpec, value: object) -> object:
 
 
 def _unreadable(state: FormState, names: Iterable[str]) -> dict[str, str]:
-    """Return sentences for the boxes of fields that hold what cannot be sent."""
+    """Return sentences for fields with values that cannot be sent."""
     found = {}
     for name in names:
         if name not in state.disabled:
@@ -182,7 +182,7 @@ def _refused(names: Iterable[str], what: str) -> dict[str, str]:
 def _slots(
     state: FormState, specs: Mapping[str, FieldSpec], axes: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Return the slots without a field, in the order in which they appear."""
+    """Return the slots without a field, in order of appearance."""
     found: list[str] = []
     for name, value in axes.items():
         spec = specs[name]
@@ -200,7 +200,7 @@ def _in_order(value: object) -> list[str]:
 
 
 def _values(spec: FieldSpec, entry: AxisInput) -> list[Any]:
-    """Parse the values of an axis; a `ValueError` says in a sentence why not."""
+    """Parse the values of an axis; a `ValueError` gives the reason."""
     way = way_of(spec)
     if way == "both":
         return [False, True]

@@ -1,4 +1,4 @@
-"""The widget of a form: one connection for its fields, its price and its jobs."""
+"""The widget of a form: one connection for its fields, price and jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STYLES = ("../toolkit/base.css", "../job/jobs.css", "page/form.css")
 
 
 class FormWidget(JobsWidget):
-    """A form on a page; messages carry what changes, in both directions."""
+    """A form's model in the browser; messages carry changes both ways."""
 
     # `form` is what a page finds when it is loaded. An open page is sent the parts that
     # have changed, by messages: setting the trait sends nothing. Each message of the
@@ -52,7 +52,7 @@ class FormWidget(JobsWidget):
         return key != "form" and super()._should_send_property(key, value)
 
     def show_form(self, parts: Payload, **more: object) -> None:
-        """Show these parts from now on; the page is told `more` once."""
+        """Draw these parts from now on; `more` is sent once."""
         with self._form_lock:
             news = {n: new for n, part in parts.items() if (new := self._new(n, part))}
             changed = {name: part for name, [part] in news.items()}
@@ -65,7 +65,7 @@ class FormWidget(JobsWidget):
                 self.send({"form": changed, **more})
 
     def _new(self, name: str, part: Any) -> list[Any]:
-        """Return what is new of a part, in a list; an empty one for nothing."""
+        """Return the changed entries of a part in a list; empty if none."""
         before = self.form.get(name)
         if name not in BY_NAME:
             return [] if before == part and name in self.form else [part]
@@ -76,7 +76,7 @@ class FormWidget(JobsWidget):
 
 
 class EditorsWidget(FormWidget):
-    """The widget of a form with a timeline, or with a mask to paint."""
+    """The widget of a form with a timeline or a mask."""
 
     _esm = f"{DRAWS_JOBS}\n{_script(*EDITORS, *SCRIPTS, 'page/form.js')}"
     _css = _sheet(*STYLES, "../timeline/timeline.css", "../inputs/mask.css")

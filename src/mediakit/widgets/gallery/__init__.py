@@ -1,4 +1,4 @@
-"""The wall: many results side by side, to compare, rate and keep them."""
+"""The wall: many results side by side, to compare, rate and keep."""
 
 from mediakit.widgets.gallery.cells import (
     Done,

@@ -1,4 +1,4 @@
-"""A blind comparison: which pair is asked next, and who came out ahead."""
+"""A blind comparison: the next pair, and the ranking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mediakit.sweep.rankings import bradley_terry
 
 @dataclass
 class Sitting:
-    """One sitting of a person who compares results."""
+    """One session of a person who compares results."""
 
     jobs: list[str]
     count: int = 0

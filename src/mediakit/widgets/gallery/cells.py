@@ -1,4 +1,4 @@
-"""The data of a wall: cells, its header, and the actions that it offers."""
+"""The data of a wall: its cells, header and actions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WallCell:
     made: str = ""  # of another cell's result, such as "Video upscale"
 
     def text(self, axis: str) -> str:
-        """Return its value on an axis, as text; `take` and `prompt` are axes too."""
+        """Return its value on an axis, or its `take` or `prompt`, as text."""
         if axis in self.labels:
             return self.labels[axis]
         if axis == TAKE_AXIS:
@@ -58,12 +58,12 @@ class WallCell:
 
     @property
     def is_extra(self) -> bool:
-        """Return whether its job was asked for on the wall."""
+        """Return whether its job was submitted from the wall."""
         return self.index >= FIRST_EXTRA
 
     @property
     def address(self) -> str | None:
-        """Return its URL, where that is a web address."""
+        """Return its URL if that is a web address."""
         return web_url(self.url) if self.url else None
 
     @property
@@ -79,7 +79,7 @@ class WallCell:
 
 @dataclass(frozen=True)
 class WallSummary:
-    """The figures in the header that the cells do not tell; empty ones are left out."""
+    """Figures in the header that do not follow from the cells; empty if unknown."""
 
     owned: int = 0
     new: str = ""
@@ -102,7 +102,7 @@ def judged_as(said: Judgement | None) -> dict[str, Any]:
 
 
 class Offer(NamedTuple):
-    """Something to do with a result."""
+    """An action on a result."""
 
     name: str
     text: str
@@ -116,12 +116,12 @@ class Offer(NamedTuple):
 
     @property
     def payload(self) -> dict[str, object]:
-        """Return the offer as the page draws it."""
+        """Return the offer as data for the page."""
         return {name: getattr(self, name) for name in self._fields[:5]}
 
 
 class Done(NamedTuple):
-    """What an offer led to."""
+    """The outcome of an offer."""
 
     said: str
     job: AsyncJob | None = None
@@ -131,7 +131,7 @@ class Done(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A job that was asked for on a wall, in this kernel or an earlier one."""
+    """A job that was submitted from a wall, now or in an earlier kernel."""
 
     job: AsyncJob
     sources: Sequence[str]
@@ -140,21 +140,21 @@ class Made(NamedTuple):
 
 
 class TileActions(Protocol):
-    """What can be done with a result beside judging it; awaited on the I/O thread."""
+    """Actions on a result besides judging it; awaited on the I/O thread."""
 
     async def offers(self, job_id: str) -> list[Offer]:
-        """Return what is offered for the result of a job."""
+        """Return the offers for a job's result."""
 
     async def act(self, job_id: str, offer: Offer) -> Done:
-        """Do what an offer says."""
+        """Carry out an offer."""
 
     async def made(self) -> list[Made]:
-        """Return what was asked for on this wall before, the earliest first."""
+        """Return the jobs submitted from this wall, oldest first."""
 
 
 @dataclass(frozen=True)
 class WallActions:
-    """What a wall can do; a button without an action is not shown."""
+    """The actions of a wall; one that is None has no button."""
 
     # sends a cell again, as the label of its button says
     retry: Callable[[int, str], Awaitable[str]] | None = None
@@ -173,7 +173,7 @@ class WallActions:
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a wall, counted."""
+    """The header of a wall, with its counts."""
 
     figures: tuple[tuple[str, str], ...]
     total: int
@@ -242,7 +242,7 @@ def price_text(cell: WallCell) -> str:
 
 
 def is_embedded(poster: str | None) -> bool:
-    """Return whether a poster is part of what shows it, and no address."""
+    """Return whether a poster is embedded, not a URL."""
     return poster is not None and poster.startswith(EMBEDDED) and poster.isascii()
 
 

@@ -1,4 +1,4 @@
-"""Jobs that were asked for on a wall, as cells beside the results they come from."""
+"""Jobs submitted from a wall, as cells beside the results they use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FollowedJobs:
         self._ends: list[Callable[[], None]] = []
 
     def add(self, job: AsyncJob, parent: WallCell, tasks: TaskRunner) -> None:
-        """Show a job beside the cell whose result it comes from."""
+        """Show a job beside the cell whose result it uses."""
         if job.id in self._jobs:
             return
         self._jobs[job.id] = (job, parent)
@@ -45,7 +45,7 @@ class FollowedJobs:
         ]
 
     def close(self) -> None:
-        """Follow nothing any more; the jobs continue."""
+        """Stop following; the jobs continue."""
         for end in self._ends:
             end()
 

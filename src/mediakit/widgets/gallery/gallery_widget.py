@@ -1,4 +1,4 @@
-"""The controller of a wall: shows a page of cells, and does what people ask for."""
+"""The controller of a wall: shows a page of cells, and handles its messages."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Message = Mapping[str, Any]
 
 
 class GalleryWidget(CardsWidget):
-    """The wall in the browser: one page of it."""
+    """A wall's model in the browser: one page of it."""
 
     shows = "wall of results"
     _esm = script_of(HERE, *SCRIPTS)
@@ -150,7 +150,7 @@ class Gallery:
 
     @property
     def cells(self) -> tuple[WallCell, ...]:
-        """Return the cells as they are shown, with what was judged in the wall."""
+        """Return the cells as shown, with the ratings made on the wall."""
         return self._wall.cells
 
     @property
@@ -175,7 +175,7 @@ class Gallery:
         self._updates.ask()
 
     def follow_with(self, handle: CardHandle) -> None:
-        """Write the static twin through a handle that is displayed already."""
+        """Write the static copy to an output that is displayed already."""
         with self._lock:
             self._handle = handle
             self._saving.ask()
@@ -184,7 +184,7 @@ class Gallery:
         self._ends.append(act)
 
     def keep(self) -> None:
-        """Close it when the cell that is being executed runs again."""
+        """Close the wall when its cell runs again."""
         cell = current_cell()
         if cell is not None:
             _shown.add(cell, self)
@@ -194,7 +194,7 @@ class Gallery:
         return self._closed
 
     def close(self) -> None:
-        """Take the wall down; its static twin stays in the notebook."""
+        """Close the wall; its static copy stays in the notebook."""
         with self._lock:
             if self._closed:
                 return
@@ -223,17 +223,17 @@ class Gallery:
 
     @property
     def has_no_page(self) -> bool:
-        """Return whether it is shown in a notebook that runs without a page."""
+        """Return whether its notebook runs without a page."""
         is_shown = self._handle.is_displayed and not self._closed
         return is_shown and not self.widget.has_page
 
     def complete(self) -> None:
-        """Write the newest cells with their pictures."""
+        """Write the latest cells with their pictures."""
         io_thread().call(self._show)
         self._wait_for_pictures(LAST_PATIENCE_S)
 
     def _wait_for_pictures(self, patience_s: float = PICTURES_PATIENCE_S) -> None:
-        """Keep the pictures in a notebook that runs without a page."""
+        """Wait for pictures in a notebook that runs without a page."""
         # Such a notebook takes changes of its outputs only while it runs.
         with self._arrivals:
             patience_s += PICTURE_PATIENCE_S * len(self._awaited)
@@ -257,7 +257,7 @@ class Gallery:
         return Wall.of(cells, self._axes, self._title, os.environ)
 
     async def _show(self) -> None:
-        """Show the newest cells, with jobs that were asked for on the wall."""
+        """Show the latest cells, with the jobs submitted from the wall."""
         with self._lock:
             if self._closed:
                 return
@@ -311,7 +311,7 @@ class Gallery:
             self._updates.ask()
 
     async def _bring_back(self) -> None:
-        """Show again what was asked for on this wall before it was made anew."""
+        """Show jobs again that were submitted from an earlier instance of this wall."""
         tile: Any = self._actions.tile
         for job, sources, judged in await tile.made():
             cells = (*self._base, *self._followed.cells(self._base))
@@ -323,7 +323,7 @@ class Gallery:
         self._updates.ask()
 
     def _open(self, form: Any) -> None:
-        """Show a form right below the wall, above those that are open already."""
+        """Show a form right below the wall, above forms that are open already."""
         close = w.Button(description="Close this form", tooltip="Its jobs continue")
         close.add_class("mk-quiet-button")
         box = w.VBox(children=(close, form))
@@ -340,7 +340,7 @@ class Gallery:
         self.view.children = (wall, box, *still_open)
 
     def _write(self) -> None:
-        """Write the static twin."""
+        """Write the static copy."""
         now = self._clock.now()
         text = static_text(self.cells, self._title, self._summary, now)
         self._handle.show(self.html, text)
@@ -470,7 +470,7 @@ class Gallery:
         return {"offers": [offer.payload for offer in offers]}
 
     async def _do_act(self, message: Message) -> Payload:
-        """Do what a button offers; a paid one only at the price that stood on it."""
+        """Carry out an offer; a paid one only at the price on its button."""
         job_id = message["job"]
         chosen = Offer(**message["offer"])
         tile = _needed(self._actions.tile)
@@ -491,7 +491,7 @@ class Gallery:
         return {"said": done.said}
 
     async def _submitted(self, act: Callable[[], Awaitable[Done]]) -> Done:
-        """Await an act that may submit, and show what it waits for."""
+        """Await an action that may submit, and show what it is waiting for."""
         call, delays = Stoppable(), self._actions.delays
         if delays is None:
             return await call.run(act)

@@ -1,4 +1,4 @@
-"""The layout of a wall: the place and the caption of each cell."""
+"""The layout of a wall: the position and caption of each cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The rows and columns of a wall, and the cells in them."""
+    """The rows and columns of a wall, and their cells."""
 
     row_axis: str | None
     col_axis: str | None

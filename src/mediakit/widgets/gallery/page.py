@@ -1,4 +1,4 @@
-"""The page of a wall that the browser shows, as JSON: pure."""
+"""The page of a wall as JSON for the browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True)
 class View:
-    """What a person chose to see."""
+    """What a person has chosen to see."""
 
     status: str = ""
     rating: int = 0
@@ -43,7 +43,7 @@ class View:
         return {name: getattr(self, name) for name in every}
 
     def changed(self, changes: Mapping[str, Any]) -> View:
-        """Return it with what a page changed; other filters begin at the first page."""
+        """Return the view after a change; another filter begins at the first page."""
         page = {} if set(changes) <= {"page", "selected"} else {"page": 0}
         selected = frozenset(changes.get("selected", self.selected))
         return replace(self, **{**page, **changes, "selected": selected})
@@ -51,7 +51,7 @@ class View:
 
 @dataclass(frozen=True)
 class Wall:
-    """All cells of a wall, arranged, with the words in which they differ."""
+    """All cells of a wall, laid out, with the words in which they differ."""
 
     cells: tuple[WallCell, ...]
     arrangement: Arrangement
@@ -117,13 +117,13 @@ class Wall:
         return payload, [self.cells[position] for position in pictured]
 
     def chosen(self, view: View) -> list[int]:
-        """Return the results that are compared: the selected, or else the kept ones."""
+        """Return the results to compare: the selected ones, or else the kept ones."""
         seen = [at for at, cell in enumerate(self.cells) if cell.is_shown]
         selected = [at for at in seen if self.cells[at].index in view.selected]
         return selected or [at for at in seen if self.cells[at].keep]
 
     def candidates(self, view: View) -> list[int]:
-        """Return what can be compared blindly: results of one medium, one a job."""
+        """Return results that can be compared blindly: of one medium, one per job."""
         cells = self.cells
         found = {
             str(cells[at].job_id): at
@@ -167,7 +167,7 @@ class Wall:
         return self.cell(jobs.index(job_id))
 
     def cell(self, position: int) -> Payload:
-        """Return a cell; what is unknown, empty or false is left out."""
+        """Return a cell without unknown, empty or false values."""
         cell = self.cells[position]
         at = self.arrangement
         row, col = at.places[position]

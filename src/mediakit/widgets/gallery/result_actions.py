@@ -1,4 +1,4 @@
-"""What can be done with a single result on a wall, with its price."""
+"""The actions on a single result of a wall, with their prices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ OpenForm = Callable[[str, str, dict[str, Any]], Any]
 
 
 class ResultActions:
-    """What a wall does with a client's results, whatever wall it is.
+    """The actions on a client's results, on any wall.
 
     Args:
         client: The client.

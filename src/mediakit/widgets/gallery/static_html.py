@@ -53,7 +53,7 @@ def static_html(
 ) -> Markup:
     """Write a wall as HTML that stays readable whatever is stripped from it.
 
-    `as_of` is the time of writing, which a wall whose cells may change shows.
+    `as_of` is the time of writing, shown on a wall whose cells may change.
     """
     saved = _SavedWall(wall)
     page = _header_html(wall.cells, summary or WallSummary())
@@ -97,7 +97,7 @@ def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
 
 
 class _SavedWall:
-    """A wall that is being written: its first page, and the other cells as rows."""
+    """A wall as HTML: its first page, and the other cells as rows."""
 
     def __init__(self, wall: Wall) -> None:
         self._wall, self._cells = wall, wall.cells

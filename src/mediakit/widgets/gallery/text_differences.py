@@ -16,7 +16,7 @@ READ_AT_MOST = 200
 
 
 def marked(texts: Sequence[str]) -> list[Marked]:
-    """Split texts into what all have in common and what differs."""
+    """Split texts into common and differing parts."""
     different = list(dict.fromkeys(texts))
     common = _common([_tokens(text) for text in different[:READ_AT_MOST]])
     if len(different) < 2 or not any(token.isalnum() for token in common):

@@ -1,4 +1,4 @@
-"""Sources of media for a form: files, results from the history, and painted masks.
+"""Sources of media for a form: files, earlier results, and painted masks.
 
-It depends on the uploads and on the previews of jobs.
+They depend on uploads and on previews of jobs.
 """

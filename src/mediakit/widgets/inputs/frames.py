@@ -1,4 +1,4 @@
-"""The frame of a clip that a mask is painted on."""
+"""The frame of a clip on which a mask is painted."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ class Frame:
 async def frame_of(
     value: str, remote: RemoteMedia, at_s: float | None = None
 ) -> Frame | None:
-    """Return the frame that a clip at a path or URL shows at a time.
-
-    Without a time it is the one after a second, or in the middle of a shorter clip.
-    None when it cannot be read.
-    """
+    """Return a frame of a clip at a path or URL; None if it cannot be read."""
     if not is_url(value):
         return await to_thread.run_sync(_frame_of_file, Path(value), at_s)
     info = (await remote.probe([("video", value)]))["video", value]

@@ -26,7 +26,7 @@ class Inspector:
         self._seen: dict[tuple[MediaKey, Stamp], Inspection] = {}
 
     async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what each file is, reading those that are new or changed."""
+        """Return the inspections of files, reading new or changed ones."""
         wanted = tuple(keys)
         if not wanted:
             return {}
@@ -35,7 +35,7 @@ class Inspector:
         )
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what media behind URLs are; the others can be retried."""
+        """Return the inspections of media behind URLs; the others can be retried."""
         found = await self._remote.probe(keys)
         return {key: Inspection(info) for key, info in found.items() if info}
 

@@ -1,4 +1,4 @@
-"""Finds earlier results that can be inputs, and submits them as jobs."""
+"""Finds earlier results that can be inputs, and replaces them with jobs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ResultSearch:
         return ResultPage(tuple(results), before)
 
     async def poster(self, result: Result) -> bytes | None:
-        """Return a small picture of a result, fetched once on this machine."""
+        """Return a small picture of a result, fetched once."""
         made = result.made
         if made.media_type == "audio":
             return None
@@ -92,7 +92,7 @@ class ResultSearch:
         return await find(made.id, made.url, THUMBNAIL_MAX_PX)
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known of the URLs that are results of the history."""
+        """Return what is known about URLs that are results in the history."""
         return {
             (medium, url): Inspection(
                 await self._info(result.made, medium),
@@ -106,13 +106,13 @@ class ResultSearch:
     async def as_jobs(
         self, function: Function, body: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return a body with jobs in place of their URLs, as the history wants."""
+        """Return a body with jobs in place of their URLs, for the history."""
         media = [(m.kind, m.value) for m in function.media(body) if is_url(m.value)]
         await self._results(key for key in media if key[1] not in self._outputs)
         return function.with_media(body, self._outputs)
 
     def named(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Return values with results by their jobs, for URLs may be signed."""
+        """Return values with job names in place of result URLs, which may be signed."""
 
         def name(text: str) -> str:
             made = self._outputs.get(text)
@@ -121,7 +121,7 @@ class ResultSearch:
         return {key: with_texts(value, name) for key, value in values.items()}
 
     def located(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Return what `named` was given, with the URLs of today."""
+        """Return values with current URLs in place of job names."""
 
         def locate(text: str) -> str:
             if not text.startswith(NAMED):
@@ -151,14 +151,14 @@ class ResultSearch:
         return found
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
-        """Return what a result is, measuring a length that nobody gave."""
+        """Return a result's properties, measuring an unknown length."""
         if made.length_s is not None or medium == "image":
             return made.info(medium)
         probe = self._client.components.remote_media.probe
         return (await probe([(medium, made.url)]))[medium, made.url]
 
     def _result(self, entry: Entry, medium: MediaName) -> Result | None:
-        """Return an entry's result; None for what cannot be such an input."""
+        """Return an entry's result; None if it cannot be such an input."""
         if entry.status is not JobStatus.COMPLETED or entry.output_url is None:
             return None
         if entry.deleted_at or entry.gone_at or entry.media_type not in (medium, None):

@@ -1,4 +1,4 @@
-"""A job in the cell: live while it runs, and as a static card in the saved notebook.
+"""A job in a cell: live while it runs, and a static card in the saved notebook.
 
-It depends on the client; text and HTML are pure, and the view carries them.
+It depends on the client. Text and HTML are pure; the view uses them.
 """

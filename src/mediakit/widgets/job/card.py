@@ -1,9 +1,9 @@
-"""Jobs in a saved notebook, as cards and as lines: static HTML and plain text.
+"""Jobs in a saved notebook, as cards and lines: static HTML and plain text.
 
-It is read without a kernel, in untrusted copies, on code-hosting pages and in
+They must work without a kernel, in untrusted notebooks, on code-hosting pages and in
 exports. Each of these strips something: style sheets, classes, single properties, the
-player. So every piece stands without the others, colours are given twice (a plain
-one, then the theme's), and nothing depends on a class.
+player. So every part works without the others, colours are given twice (a plain one,
+then the theme's), and nothing depends on a class.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ _TONES: Mapping[JobStatus, str] = {
 
 
 def tone_of(state: JobState) -> str:
-    """Return the style of a job's status, readable on light and on dark."""
+    """Return the style of a job's status, readable on light and dark pages."""
     return QUIET if erased(state) else _TONES[state.record.status]
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of what is known of a job."""
+    """One known fact about a job."""
 
     label: str
     text: str
@@ -85,7 +85,7 @@ class Fact:
 
 
 def facts_of(state: JobState) -> list[Fact]:
-    """Return what is folded away of a job, in the order in which it is shown."""
+    """Return the facts in a job's folded section, in display order."""
     words, call = _later(state)
     facts = [
         Fact("Function", state.function_title),
@@ -102,7 +102,7 @@ def facts_of(state: JobState) -> list[Fact]:
 
 
 def line_texts(state: JobState, info: MediaInfo | None = None) -> list[str]:
-    """Return the facts of the line that is always visible, but the status."""
+    """Return the facts in the line that is always visible, except the status."""
     of_file = file_texts(info) if has_output(state) else ()
     return [text for text in (*of_file, price_text(state), ran_text(state)) if text]
 
@@ -117,7 +117,7 @@ def card_html(
 ) -> Markup:
     """Return a job as HTML that stays readable whatever is stripped from it.
 
-    `as_of` is the time of writing, which a job that may change shows.
+    `as_of` is the time of writing, shown for a job that may change.
     """
     output = file_of(state)
     media = NO_HTML
@@ -164,7 +164,7 @@ def _standing_html(state: JobState, info: MediaInfo | None) -> Markup:
 
 
 def as_of_html(as_of: datetime | None) -> Markup:
-    """Return when a copy that is not final was written; nothing without a time."""
+    """Return when an unfinished copy was written; "" without a time."""
     if as_of is None:
         return NO_HTML
     line = Markup('<div style="margin:0 0 6px;{}">{}</div>')
@@ -176,7 +176,7 @@ def _is_final(state: JobState) -> bool:
 
 
 def _details_html(state: JobState) -> Markup:
-    """Return what few people need, folded away, one line each without styles too."""
+    """Return the folded facts, one per line even without styles."""
     return Markup(
         '<details style="margin:6px 0 0"><summary style="cursor:pointer;{}">'
         "Details</summary>{}</details>"
@@ -184,7 +184,7 @@ def _details_html(state: JobState) -> Markup:
 
 
 def _prompt_html(state: JobState) -> Markup:
-    """Return the prompt, or the title of a job without one, and the take."""
+    """Return the prompt, or else the title, and the take."""
     prompt, take = state.prompt or state.subject, NO_HTML
     if take_text(state.entry):
         aside = Markup(' <span style="{};font-weight:400">· {}</span>')
@@ -208,7 +208,7 @@ def _prompt_html(state: JobState) -> Markup:
 
 
 def _failure_html(state: JobState) -> Markup:
-    """Return why a job failed and what to do; the service's words come last."""
+    """Return why a job failed and what to do, then the service's words."""
     failure = failure_of(state)
     if failure is None:
         return NO_HTML
@@ -244,7 +244,7 @@ def _fact_html(fact: Fact) -> Markup:
 
 
 def _later(state: JobState) -> tuple[str, str]:
-    """Return how to get at the job from a notebook that was opened again."""
+    """Return how to get the job in a notebook that was reopened."""
     if erased(state) or state.record.status is JobStatus.FAILED:
         return "", ""
     call = f"client.job({state.record.id!r})"
@@ -256,7 +256,7 @@ def _later(state: JobState) -> tuple[str, str]:
 def card_text(
     state: JobState, preview: Preview = NO_PREVIEW, as_of: datetime | None = None
 ) -> str:
-    """Return a job as plain text, for places without HTML."""
+    """Return a job as plain text, for front ends without HTML."""
     return "\n".join(_text_lines(state, preview, as_of))
 
 
@@ -294,7 +294,7 @@ def _text_lines(
 
 
 def waited_html(states: Sequence[JobState], as_of: datetime | None = None) -> Markup:
-    """Return what stays of jobs that a cell waited for; nothing for no jobs."""
+    """Return the saved lines of jobs that a cell waited for; "" for none."""
     written = as_of_html(None if all(map(_is_final, states)) else as_of)
     if len(states) <= FEW_WAITS:
         return _lines_html(states) + written if states else NO_HTML
@@ -318,7 +318,7 @@ def line_text(state: JobState) -> str:
 
 
 def set_text(states: Sequence[JobState]) -> str:
-    """Return how jobs stand: "12 jobs: 8 completed, 4 running · $1.63"."""
+    """Return a summary of jobs: "12 jobs: 8 completed, 4 running · $1.63"."""
     counts = Counter(status_word(state).lower() for state in states)
     stands = ", ".join(f"{count} {word}" for word, count in counts.items())
     charges = [state.charge_micro_usd for state in states]
@@ -348,7 +348,7 @@ def _lines_html(states: Sequence[JobState]) -> Markup:
 
 
 def _set_html(states: Sequence[JobState]) -> Markup:
-    """Return how a set of jobs stands, over a bar of those that have ended."""
+    """Return a summary of jobs over a progress bar."""
     done = sum(state.record.status.terminal for state in states)
     failed = any(state.record.status is JobStatus.FAILED for state in states)
     tone = "#d9403c" if failed else "#388e3c" if done == len(states) else "#1e7bd6"

@@ -1,4 +1,4 @@
-"""The widget that draws jobs: the same for one job, for a form's and for a wait."""
+"""The widget that draws jobs, whether one job, a form's jobs or a wait."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DRAWS_JOBS = script_of(HERE, "job_parts.js", "jobs.js")
 
 
 class ShownJob(Protocol):
-    """A job that the widget draws; see `JobView`."""
+    """A job that the widget can draw; see `JobView`."""
 
     @property
     def id(self) -> str: ...
@@ -43,7 +43,7 @@ class ShownJob(Protocol):
 
 
 class JobsWidget(CardsWidget):
-    """Jobs on a page, newest first; adding one draws nothing else again."""
+    """Jobs on a page, newest first; adding one redraws no other."""
 
     # `jobs` is what a page finds when it is loaded. An open page is sent the jobs that
     # have changed, by messages: setting the trait sends nothing. The script of a class
@@ -75,7 +75,7 @@ class JobsWidget(CardsWidget):
         return key != "jobs" and super()._should_send_property(key, value)
 
     def show_jobs(self, views: Sequence[ShownJob]) -> None:
-        """Show these jobs, newest first, only the latest of them at first."""
+        """Show these jobs, newest first, at first only the latest ones."""
         with self._jobs_lock:
             self._views = tuple(views)
             self._draw_jobs()
@@ -109,7 +109,7 @@ class JobsWidget(CardsWidget):
                 )
 
     def _send_jobs(self, jobs: list[Payload]) -> None:
-        """Send the jobs that have changed, and the order of all."""
+        """Send the changed jobs, and the order of all."""
         before = {job["id"]: job for job in self.jobs}
         order = [job["id"] for job in jobs]
         changed = [job for job in jobs if before.get(job["id"]) != job]

@@ -1,4 +1,4 @@
-"""A job as the page draws it: plain data, and what can be done with it."""
+"""A job as plain data for the page, and the actions on it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
 @dataclass(frozen=True)
 class JobHost:
-    """What the place around a job does for it."""
+    """The callbacks of the place that shows a job."""
 
     # shows a job that was submitted from it; None where nothing can be
     add: Callable[[AsyncJob], object] | None = None
@@ -75,7 +75,7 @@ class JobHost:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a job's view shows beside the state of the job."""
+    """The display state of a job's view."""
 
     preview: Preview = NO_PREVIEW
     # the page scrolls to a job that was just submitted, if it is out of sight
@@ -90,7 +90,7 @@ class Shown:
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
-    """Return the form values of a request; what was not sent has its default."""
+    """Return form values for a request; omitted fields have their default."""
     values = {name: spec.default for name, spec in function.fields.items()}
     sent = {name: value for name, value in body.items() if name != "webhook_url"}
     if not function.is_open:
@@ -110,7 +110,7 @@ def knows_request(state: JobState) -> bool:
 def offered(
     state: JobState, host: JobHost, environment: Mapping[str, str] = NO_ENVIRONMENT
 ) -> tuple[str, ...]:
-    """Return the names of what can be done with a job, in order."""
+    """Return the names of the available actions, in order."""
     status, error, is_erased = state.record.status, state.record.error, erased(state)
     asks = host.add is not None and knows_request(state)
     hopeless = error is not None and error.code in FAILS_AGAIN
@@ -130,7 +130,7 @@ def offered(
 
 
 def price_now(state: JobState, shown: Shown) -> Estimate | None:
-    """Return the price of the same request; the old one until it is read again."""
+    """Return the current price of the same request, or else its old price."""
     return shown.price or state.estimate
 
 
@@ -142,7 +142,7 @@ def paid_text(name: str, price: Estimate | None) -> str:
 
 
 def before_of(state: JobState) -> str | None:
-    """Return the address of the input that a result can be compared with."""
+    """Return the URL of the input that a result can be compared with."""
     before = state.body.get(declared_as(state.kind).compared_with)
     file = file_of(state)
     after = None if file is None else web_url(file.url)
@@ -199,7 +199,7 @@ def job_payload(
 
 
 def _finals(state: JobState, host: JobHost) -> list[list[str]]:
-    """Return the functions that render a draft in full, as the menu draws them."""
+    """Return the functions that render a draft in full, for the menu."""
     if host.uses is None or not state.body.get("draft"):
         return []
     uses = uses_of_job(host.uses.catalog, state)
@@ -207,7 +207,7 @@ def _finals(state: JobState, host: JobHost) -> list[list[str]]:
 
 
 def line_payload(state: JobState) -> Payload:
-    """Return a line as data, for a cell that waits for the job."""
+    """Return a job as a line of data, for a cell that waits for it."""
     title = shortened(state.title, LINE_CHARACTERS)
     texts = [title, *line_texts(state)]
     return {**_standing(state), "texts": texts, "trouble": state.trouble or ""}
@@ -243,7 +243,7 @@ def _ms(instant: datetime | None) -> int | None:
 
 
 def _place(state: JobState) -> list[int] | None:
-    """Return the proportions of a result that is there or to come."""
+    """Return the aspect ratio of a present or expected result."""
     usual = USUAL_SHAPE.get(state.media_type)
     if usual is None or (state.record.status.terminal and not has_output(state)):
         return None

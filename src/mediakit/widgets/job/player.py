@@ -1,4 +1,4 @@
-"""Players for results, as HTML that works in saved notebooks."""
+"""Players for results, as HTML for saved notebooks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_EVERYWHERE = {
 
 
 def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> str:
-    """Return where the person's browser finds a URL that this process reads."""
+    """Return the URL under which the user's browser reaches a kernel's URL."""
     prefix = environment.get(HUB_PREFIX)
     if not prefix or not is_on_this_machine(url):
         return url
@@ -42,7 +42,7 @@ def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> st
 
 
 def playback_notice(codec: str | None) -> str:
-    """Return why a file may not play in the browser; nothing when it does."""
+    """Return why a file may not play in the browser; "" if it does."""
     if codec is None or codec in PLAYS:
         return ""
     reason = NOT_EVERYWHERE.get(codec, f"{codec}: most browsers cannot play it")
@@ -51,7 +51,7 @@ def playback_notice(codec: str | None) -> str:
 
 @dataclass(frozen=True)
 class Still:
-    """A small picture of the result, shown until it plays and where it cannot."""
+    """A small picture of the result, shown before or instead of the player."""
 
     jpeg: bytes = field(repr=False)
     alt: str  # what it shows, in words
@@ -68,7 +68,7 @@ class Still:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A result, or a copy of it, that is part of the notebook itself."""
+    """A result, or a copy of it, embedded in the notebook."""
 
     data: bytes = field(repr=False)  # the whole file
     medium: str  # "video", "image" or "audio"
@@ -77,7 +77,7 @@ class Embedded:
 
     @property
     def uri(self) -> str:
-        """Return the file as a `data:` URI of a type that browsers try to play."""
+        """Return the file as a `data:` URI with a type that browsers try to play."""
         return result_data_url(self.data, self.medium, self.content_type)
 
     @property
@@ -105,7 +105,7 @@ def player_html(
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
 ) -> Markup:
-    """Return the player or the picture of a result, with a plain link under it."""
+    """Return the player or picture of a result, with a plain link below."""
     address = web_url(url)
     if address is None:
         return Markup(
@@ -143,7 +143,7 @@ def player_html(
 
 
 def _box(still: Still | None) -> Markup:
-    """Return the attributes that give a medium its place before it is loaded."""
+    """Return attributes that reserve a medium's space before it loads."""
     # A style may be stripped, and then the attributes bound the size as well.
     style = "display:block;height:auto;border-radius:3px;max-width:100%"
     if still is None:
@@ -160,7 +160,7 @@ def _size_of(jpeg: bytes) -> tuple[int, int]:
 
 
 def fitted(shape: tuple[int, int], max_px: int) -> tuple[int, int]:
-    """Return the size of that shape whose longer side has this number of pixels."""
+    """Return the size of a shape whose longer side has a given length in pixels."""
     longer = max(shape)
     width, height = (max(1, round(side * max_px / longer)) for side in shape)
     return width, height

@@ -1,4 +1,4 @@
-"""Looks at a result: its poster, codec and facts, and a copy of it that plays."""
+"""Previews of results: poster, codec and facts, and a playable copy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _making = CapacityLimiter(1)
 
 @dataclass(frozen=True)
 class Preview:
-    """What was seen of a result."""
+    """The preview of a result."""
 
     # a small JPEG; None when there is no picture
     poster: bytes | None = field(default=None, repr=False)
@@ -60,7 +60,7 @@ class Preview:
 
     @property
     def needs_copy(self) -> bool:
-        """Return whether the result may stay without a picture in a browser."""
+        """Return whether a browser may show the result without a picture."""
         return bool(playback_notice(self.codec))
 
 
@@ -68,7 +68,7 @@ NO_PREVIEW = Preview()
 
 
 async def look_at(job: AsyncJob) -> Preview:
-    """Return a job's preview, from this machine where it was made before."""
+    """Return a job's preview, from the cache if possible."""
     kept = await to_thread.run_sync(_kept, job)
     if kept is not None:
         return kept
@@ -79,14 +79,14 @@ async def look_at(job: AsyncJob) -> Preview:
 
 
 def poster_kept(job: AsyncJob) -> Preview:
-    """Return what is known of a job's output without fetching anything."""
+    """Return the cached preview of a job's output; nothing is fetched."""
     if not has_output(job.state):
         return NO_PREVIEW
     return _kept(job) or NO_PREVIEW
 
 
 async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
-    """Return what is embedded of a result; raise a `MediakitError` for none."""
+    """Return the embeddable form of a result, or raise a `MediakitError`."""
     if preview.needs_copy:
         clip = await playable_copy(job)
         return Embedded(clip, "video", "video/mp4", is_copy=True)
@@ -97,7 +97,7 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
 
 
 async def playable_copy(job: AsyncJob) -> bytes:
-    """Return an mp4 that browsers play, made once here; a picture or sound as it is."""
+    """Return a playable mp4, made once; a picture or sound unchanged."""
     if erased(job.state):
         raise GoneError("This result was erased.", job_id=job.id)
     if job.state.media_type in ("image", "audio"):
@@ -136,7 +136,7 @@ def _clip(source: Path, target: Path) -> bytes:
 
 
 async def _looked_at(job: AsyncJob) -> Preview:
-    """Read as little of the output as will do: of a clip, a few MB at most."""
+    """Make a preview from as little of the output as possible: a few MB."""
     medium = job.state.media_type
     try:
         if medium == "audio":
@@ -152,7 +152,7 @@ async def _looked_at(job: AsyncJob) -> Preview:
 
 
 def _kept(job: AsyncJob) -> Preview | None:
-    """Return what this machine keeps of a result's preview; None for nothing."""
+    """Return a result's cached preview; None without one."""
     cache = job.preview_cache
     text = cache.read(job.id, LOOK)
     if text is None:
@@ -180,7 +180,7 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:
-    """Return a preview whose poster is small enough to be saved twice."""
+    """Make a preview whose poster is small enough to be saved twice."""
     info = info_of(file, media_type)
     try:
         codec = picture_codec(file) if media_type == "video" else None
@@ -197,7 +197,7 @@ def preview_of(file: BinaryIO, media_type: str) -> Preview:
 
 
 def info_of(file: BinaryIO, media_type: str) -> MediaInfo | None:
-    """Return what an open file is, as far as it can be read."""
+    """Return the properties of an open file, as far as they can be read."""
     medium = MEDIA.get(media_type)
     if medium is None:
         return None
@@ -212,7 +212,7 @@ def info_of(file: BinaryIO, media_type: str) -> MediaInfo | None:
 
 
 def small_poster(file: BinaryIO) -> bytes:
-    """Return a poster, smaller in pixels until it is small enough in bytes."""
+    """Return a poster, shrunk until its file is small enough."""
     jpeg = b""
     for max_px in SMALLER_PX:
         file.seek(0)
@@ -223,7 +223,7 @@ def small_poster(file: BinaryIO) -> bytes:
 
 
 def picture_codec(file: BinaryIO) -> str | None:
-    """Return the codec of a video's picture, such as "h264"; None without."""
+    """Return the codec of a video's picture, such as "h264"; None without one."""
     with decoder_errors(), opened(file) as container:
         if not has_moving_pictures(container):
             return None

@@ -1,4 +1,4 @@
-"""The state, price, dates and failure of a job as sentences."""
+"""The state, price, dates and failure of a job in words."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ def failure_of(state: JobState) -> Failure | None:
 
 
 def shortened(text: str, length: int) -> str:
-    """Return the first characters of a text, with "…" where it continues."""
+    """Return the beginning of a text, with "…" if it continues."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a length of time: "4.2 s", "42 s", "1 min 12 s", "2 h 5 min"."""
+    """Format a duration: "4.2 s", "42 s", "1 min 12 s", "2 h 5 min"."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f}".removesuffix(".0") + " s"
     whole = round(seconds)
@@ -129,7 +129,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def file_texts(info: MediaInfo | None) -> list[str]:
-    """Return what is known of a file: "1280 x 720", "3.0 s", "1.2 MB"."""
+    """Return the known facts of a file: "1280 x 720", "3.0 s", "1.2 MB"."""
     if info is None:
         return []
     texts = [size_text(info.size_bytes)]
@@ -141,19 +141,19 @@ def file_texts(info: MediaInfo | None) -> list[str]:
 
 
 def date_text(instant: datetime) -> str:
-    """Return an instant to the minute in UTC, such as "2026-05-01 14:30"."""
+    """Format an instant to the minute in UTC, such as "2026-05-01 14:30"."""
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def as_of_text(as_of: datetime | None) -> str:
-    """Return when a copy that is not final was written, and what to do."""
+    """Return when an unfinished copy was written, and how to update it."""
     if as_of is None:
         return ""
     return f"As of {date_text(as_of)} UTC. Run the cell again to see what followed."
 
 
 def function_of(entry: Entry, catalog: Catalog) -> Function | None:
-    """Return the function of a submission; None where it is not bound."""
+    """Return the function of a submission; None if it is not bound."""
     for name in (entry.function, entry.kind):
         try:
             return catalog.function(name)
@@ -167,7 +167,7 @@ def status_word(state: JobState) -> str:
 
 
 def erased(state: JobState) -> bool:
-    """Return whether media and captured request were erased (spec 4.18)."""
+    """Return whether media and request were erased (spec 4.18)."""
     return state.record.deleted_at is not None
 
 
@@ -184,7 +184,7 @@ def has_output(state: JobState) -> bool:
 
 @dataclass(frozen=True)
 class RunningTime:
-    """A sentence around the seconds that a job has waited or run so far."""
+    """A sentence with the seconds that a job has waited or run so far."""
 
     before: str  # up to the seconds
     since: datetime | None  # None counts no seconds
@@ -192,7 +192,7 @@ class RunningTime:
 
 
 def clock_of(state: JobState) -> RunningTime | None:
-    """Return where the time of a job goes; None once it has ended."""
+    """Return the waiting or running line; None once the job has ended."""
     status, usual_s = state.record.status, state.usual_runtime_s
     if status.terminal:
         return None
@@ -218,7 +218,7 @@ def elapsed_s(since: datetime, now: datetime) -> float:
 
 
 def times_text(state: JobState) -> str:
-    """Return how long an ended job waited and ran, as far as it was seen."""
+    """Return how long an ended job waited and ran, as far as known."""
     start, begun, end = state.submitted_at, state.started_at, state.finished_at
     if end is None or not state.record.status.terminal:
         return ""
@@ -232,7 +232,7 @@ def times_text(state: JobState) -> str:
 
 
 def ran_text(state: JobState) -> str:
-    """Return how long an ended job ran: "ran 8.4 s"; empty while unknown."""
+    """Return how long an ended job ran: "ran 8.4 s"; "" if unknown."""
     if not state.record.status.terminal:
         return ""
     ran_s, begun, end = state.record.runtime_s, state.started_at, state.finished_at
@@ -242,7 +242,7 @@ def ran_text(state: JobState) -> str:
 
 
 def price_text(state: JobState) -> str:
-    """Return what a job costs, for a line of facts: its charge once it ended."""
+    """Return a job's price for a line of facts: the charge once it has ended."""
     status, estimate = state.record.status, state.estimate
     if status is JobStatus.FAILED and not state.charge_micro_usd:
         return UNCHARGED
@@ -255,14 +255,14 @@ def price_text(state: JobState) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """Return an estimate with its kind; without one it was not made here."""
+    """Return an estimate with its kind; if None, the job was not estimated here."""
     if estimate is None:
         return "none, because the job was submitted elsewhere"
     return f"{estimate.text} ({kind_text(estimate)})"
 
 
 def kind_text(estimate: Estimate) -> str:
-    """Return how firm an estimate is; without an upper end it is no upper bound."""
+    """Return how firm an estimate is, or that it has no upper end."""
     return NO_UPPER_PRICE if estimate.has_no_upper_end else KINDS[estimate.kind]
 
 
@@ -329,7 +329,7 @@ def _settings(body: Mapping[str, object], names: Mapping[str, str]) -> Iterator[
 
 
 def _rank(name: str) -> int:
-    """Return the order: durations first, then sizes, then the rest."""
+    """Sort durations first, then sizes, then the rest."""
     if _is_duration(name):
         return 0
     return 1 if name in _TELLING else 2

@@ -1,4 +1,4 @@
-"""The functions that accept a result, the field for it, and who opens their forms."""
+"""Functions and fields that accept a result, and how their forms are opened."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Use:
         return f"Open a form with this result in {label_of(self.spec)}"
 
     def value(self, made: JobOutput, before: object = None) -> object:
-        """Return the field's value with a result in it, last in what a list held."""
+        """Return the field's value with the result added, last in a list."""
         if self.text is not None:
             return self.text
         if self.spec.media_kind is not None:
@@ -60,7 +60,7 @@ class Use:
 
 
 class ResultForm(Protocol):
-    """A form that was opened for a result; see `Form`."""
+    """A form opened for a result; see `Form`."""
 
     @property
     def widget(self) -> Any: ...
@@ -76,7 +76,7 @@ Elsewhere = Callable[[Use, JobOutput], object]
 
 @dataclass(frozen=True)
 class Uses:
-    """Opens forms that are filled with a result."""
+    """Opens forms filled with a result."""
 
     catalog: Catalog
     open: Open | None = None  # makes a form below the card
@@ -84,7 +84,7 @@ class Uses:
 
 
 def medium_of(state: JobState) -> MediaName | None:
-    """Return which medium a job makes; None for none that can be an input."""
+    """Return the medium of a job's result; None if it cannot be an input."""
     return MEDIA.get(state.media_type)
 
 
@@ -97,7 +97,7 @@ def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
 
 
 def uses_of_job(functions: Iterable[Function], state: JobState) -> list[Use]:
-    """Return what can be made of a job's result; of a draft, the final first."""
+    """Return the uses of a job's result; for a draft, the final first."""
     medium, functions = medium_of(state), list(functions)
     if medium is None:
         return []
@@ -129,7 +129,7 @@ def _takes(function: Function, spec: FieldSpec, medium: MediaName) -> bool:
 
 
 def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
-    """Yield the kinds of items whose stretches hold a medium."""
+    """Yield the kinds of timeline items that take a medium."""
     for kind in axis.kinds:
         takes = axis.medium_of({axis.tag: kind} if axis.tag else {})
         if takes is not None and takes[1] == medium:
@@ -139,7 +139,7 @@ def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
 def _placed(
     axis: Axis, medium: MediaName, made: JobOutput, held: list[Item]
 ) -> list[Item]:
-    """Place a medium behind the last one of its kind, as long as it is."""
+    """Append a medium behind the last one of its kind, for its full length."""
     kind = next(_kinds_for(axis, medium))
     items = [item for item in held if not axis.is_blank(item)]
     rows = [at for at, item in enumerate(items) if axis.kind_of(item) == kind]

@@ -1,6 +1,6 @@
-"""One displayed job: what is known of it, its saved card, and what people do with it.
+"""One displayed job: its display state, its saved card, and its actions.
 
-Updates come on the I/O thread and are told from there, so that a job moves on the page
+Updates arrive and are passed on on the I/O thread, so that a job moves on the page
 while the kernel computes, sleeps or waits.
 """
 
@@ -118,12 +118,12 @@ class JobView:
 
     @property
     def payload(self) -> Payload:
-        """Return the job as the page draws it."""
+        """Return the job as data for the page."""
         return job_payload(self.state, self._shown, self.home, self._environment)
 
     @property
     def card_html(self) -> str:
-        """Return the job as it stays in a saved notebook."""
+        """Return the job as HTML for a saved notebook."""
         return card_html(
             self.state,
             self._shown.preview,
@@ -138,21 +138,21 @@ class JobView:
         return card_text(self.state, self._shown.preview, self._clock.now())
 
     def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when the card has changed; return what ends it."""
+        """Call a function when the card has changed; return an unsubscriber."""
         return _added(self._card_listeners, listener)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when the payload has changed; return what ends it."""
+        """Call a function when the payload has changed; return an unsubscriber."""
         return _added(self._listeners, listener)
 
     def open(self) -> None:
-        """Look at the result once there is one, because the page draws it."""
+        """Load the preview of the result once there is one, for the page."""
         self._opened = True
         self._look()
         self._price()
 
     def wait_until_seen(self, timeout_s: float) -> bool:
-        """Wait until the result, if any, was looked at; not on the I/O thread."""
+        """Wait until the preview, if any, is loaded; not on the I/O thread."""
         return has_output(self.state) and self._seen.wait(timeout_s)
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ class JobView:
         return offered(self.state, self.home, self._environment)
 
     def _price(self) -> None:
-        """Read the price of the paid action once it is offered."""
+        """Read the price of the paid action once it is available."""
         if (
             self._opened
             and not self._is_priced
@@ -243,7 +243,7 @@ class JobView:
     # -- what people do -----------------------------------------------------------
 
     def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
-        """Do what the page asks for; `answer` sends what it waits for."""
+        """Carry out an action for the page; `answer` sends the reply."""
         if name in ("copy", "file"):
             task = partial(self._send, name, answer)
             self._tasks.run(task, f"{name} {message.get('number')}")
@@ -291,7 +291,7 @@ class JobView:
         self._run(name, words, partial(self._ask, partial(ask, max_price=price)))
 
     async def _stop(self) -> None:
-        """Send nothing more of the request that is under way."""
+        """Stop the submission in flight; nothing more is sent."""
         await self._call.stop()
         if not self._call.is_over:
             self._show_delay(STOPPING)
@@ -326,7 +326,7 @@ class JobView:
         task: Callable[[], Awaitable[object]],
         done: str = "",
     ) -> None:
-        """Do something on the I/O thread, once at a time, and say so meanwhile."""
+        """Run an action on the I/O thread, one at a time, and show that it runs."""
         with self._lock:
             if name in self._shown.busy:
                 return
@@ -360,7 +360,7 @@ class JobView:
         )
 
     async def _send(self, name: str, answer: Answer) -> None:
-        """Send the result's bytes, or a copy of it that plays in any browser."""
+        """Send the result's bytes, or those of a copy that any browser plays."""
         try:
             if name == "copy":
                 data = await playable_copy(self._job)
@@ -373,7 +373,7 @@ class JobView:
             answer(buffers=[data])
 
     async def _send_recipe(self, answer: Answer) -> None:
-        """Send how the page adds the recipe to the file that it has fetched."""
+        """Send the edits that add the recipe to the file on the page."""
         size_bytes, edits = 0, list[recipes.Edit]()
         try:
             if recipes.are_on():
@@ -384,7 +384,7 @@ class JobView:
         answer(size=size_bytes, places=places, buffers=[e.content for e in edits])
 
     def _use(self, path: str) -> None:
-        """Open the form of a function that takes the result, with the result in it."""
+        """Open the form of a function that takes the result, and fill it in."""
         uses = self.home.uses
         if uses is None:
             return

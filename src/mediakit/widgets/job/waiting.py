@@ -1,4 +1,4 @@
-"""The jobs that a cell waits for: a line for each, and one progress for many."""
+"""The jobs that a cell waits for: a line each, and one progress for many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mediakit.widgets.toolkit.cell_outputs import CardHandle, NotebookCell, curr
 
 
 class WaitingJob:
-    """A job as a line, with nothing to click."""
+    """A job as a line without buttons."""
 
     home: JobHost = NO_HOST
 
@@ -37,10 +37,10 @@ class WaitingJob:
         return self._job.subscribe(lambda _: listener())
 
     def open(self) -> None:
-        """Nothing is looked at for a line."""
+        """Lines have no preview."""
 
     def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
-        """A line has no buttons."""
+        """Lines have no buttons."""
 
 
 class WaitBoard:
@@ -60,7 +60,7 @@ class WaitBoard:
         self._handle.display_beside(self.widget)
 
     def add(self, job: AsyncJob) -> None:
-        """Show one more job, unless it is there or shown by a card."""
+        """Show another job, unless a line or a card shows it already."""
         with self._lock:
             if self._closed or job.id in self._jobs or job.id in self._elsewhere:
                 return
@@ -78,7 +78,7 @@ class WaitBoard:
                 self._show_set()
 
     def close(self) -> None:
-        """Close it; what it left in the notebook stays."""
+        """Close the board; what it wrote stays in the notebook."""
         with self._lock:
             if self._closed:
                 return
@@ -104,14 +104,14 @@ _boards: ShownByCell[WaitBoard] = ShownByCell()
 
 
 def show_wait(job: AsyncJob) -> None:
-    """Show that the current cell waits for a job, with the others that it waits for."""
+    """Show that the current cell waits for a job, together with its other waits."""
     cell = current_cell()
     if cell is not None:
         _board_of(cell).add(job)
 
 
 def leave_to_card(cell: NotebookCell, job_id: str) -> None:
-    """Let a card show a job in a cell, in place of its line."""
+    """Replace a job's line in a cell with a card."""
     for board in _boards.now(cell):
         board.leave_to_card(job_id)
 

@@ -1,4 +1,4 @@
-"""What is done with the selected jobs of the studio, on the I/O thread."""
+"""Actions on the selected jobs of the studio, on the I/O thread."""
 
 from __future__ import annotations
 

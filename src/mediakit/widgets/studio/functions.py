@@ -1,4 +1,4 @@
-"""The functions of a service as the studio lists them: title, purpose and price."""
+"""The functions in the studio's list: title, purpose and price."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FACTS = InputFacts(seconds={f"{SITE}/{name}": CLIP_S for name in FILES.values()}
 
 @dataclass(frozen=True)
 class FunctionOffer:
-    """One function, in words."""
+    """A function's entry in the list."""
 
     path: str
     title: str
@@ -38,7 +38,7 @@ class FunctionOffer:
 
 
 def offers_of(catalog: Catalog) -> tuple[FunctionOffer, ...]:
-    """Return all functions of a catalogue, group by group and then by name."""
+    """Return all functions of a catalogue, sorted by group and name."""
 
     def place(function: Function) -> tuple[int, bool, list[str]]:
         needs_more = not function.kind.startswith("text-")
@@ -64,7 +64,7 @@ def offer_of(function: Function) -> FunctionOffer:
 
 
 def price_text(function: Function) -> str:
-    """Return how a function is charged, from the largest part of its price."""
+    """Return a function's price in words, from its largest part."""
     lines = list(_first_lines(function))
     alike = [line for line in lines if line.per is lines[0].per]
     if not alike:

@@ -17,7 +17,7 @@ Fact = dict[str, str]
 
 
 def facts_of(funds: Funds, budget: Any, today_micro_usd: int | None) -> list[Fact]:
-    """Return the figures of the head; what was not read is not known, never 0."""
+    """Return the figures of the head; unread ones are unknown, never 0."""
     facts = [_money("balance", funds.balance_left_micro_usd, "Balance: {}")]
     if budget is not None:
         exact = f"Budget: {{}} left of {format_usd(budget.limit_micro_usd)}"

@@ -1,4 +1,4 @@
-"""The history in the studio: what is looked for, its rows, and what is selected."""
+"""The history in the studio: the query, its rows, and the selection."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TONES: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for; empty texts stand for all."""
+    """The search and the filters; empty texts match everything."""
 
     text: str = ""
     kind: str = ""
@@ -88,7 +88,7 @@ def _day_after(day: str) -> date:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of what was found."""
+    """One page of search results."""
 
     query: Query = Query()
     entries: tuple[Entry, ...] | None = None  # None before they were read
@@ -126,7 +126,7 @@ def judgements_of(client: Client, entries: Iterable[Entry]) -> list[ratings.Judg
 
 
 def read_choices(client: Client) -> dict[str, list[list[str]]]:
-    """Return what can be chosen in the filters, as values with names; blocks."""
+    """Return the choices of the filters, as values with names; blocks."""
     store, owner = client.components.store, client.components.account_history.owner
     service = client.service.identity
     titles = sorted({(function.title, function.kind) for function in client.catalog})
@@ -190,7 +190,7 @@ def settings_of(entry: Entry) -> dict[str, Any]:
 
 
 def picture_url(entry: Entry) -> str | None:
-    """Return where a picture of a result can be made from; None for nowhere."""
+    """Return the URL that a result's picture can be made from; None without one."""
     if not has_result(entry) or entry.media_type == "audio":
         return None
     return web_url(str(entry.output_url))
@@ -200,7 +200,7 @@ def picture_url(entry: Entry) -> str | None:
 
 
 class Selection:
-    """Selected entries, in the order in which they were selected."""
+    """The selected entries, in the order of selection."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = {entry.number: entry for entry in entries}

@@ -79,7 +79,7 @@ _open: ReplacedByCell[Studio] = ReplacedByCell()
 
 
 class StudioLists(CardsWidget):
-    """The part of the studio that its script draws; `state` is all that it shows."""
+    """The part of the studio that its script draws, from `state`."""
 
     shows = "studio"
     _esm = script_of(HERE, "studio.js")
@@ -89,7 +89,7 @@ class StudioLists(CardsWidget):
 
 
 class Studio:
-    """All functions, the history and the spend; showing it is enough to use it."""
+    """All functions, the history and the spend; displaying it is all you need."""
 
     def __init__(
         self,

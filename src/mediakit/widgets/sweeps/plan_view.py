@@ -1,4 +1,4 @@
-"""A plan in the notebook: cells, reasons, price, and the button that runs it."""
+"""A plan in the notebook: cells, reasons, price, and the Run button."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ CHANGED = (
 
 @dataclass(frozen=True)
 class SweepBudget:
-    """The budget that is typed for a plan, beside what its sweep has used of it."""
+    """The budget typed for a plan, and what its sweep has used of it."""
 
     text: str = ""
     used_micro_usd: int = 0
 
     @cached_property
     def limit_micro_usd(self) -> int | None:
-        """Return the limit; None without one, or where the text is no amount."""
+        """Return the limit; None without one, or for an invalid amount."""
         try:
             return parse_usd(self.text) if self.text else None
         except InputError:
@@ -65,7 +65,7 @@ class SweepBudget:
 
     @property
     def is_wrong(self) -> bool:
-        """Return whether the text is no amount."""
+        """Return whether the text is not an amount."""
         return bool(self.text) and self.limit_micro_usd is None
 
     @property
@@ -74,7 +74,7 @@ class SweepBudget:
         return max(0, (self.limit_micro_usd or 0) - self.used_micro_usd)
 
     def sent(self, plan: PlanFacts) -> AffordablePart:
-        """Return what the rest pays for of the new cells; of all without a limit."""
+        """Return the part of the new cells that the rest of the limit pays for."""
         if self.limit_micro_usd is not None:
             return plan._within(self.left_micro_usd)
         price = plan.estimate()
@@ -83,7 +83,7 @@ class SweepBudget:
         )
 
     def fits_text(self, plan: PlanFacts) -> str:
-        """Return how many of the new cells fit; empty without a limit."""
+        """Return how many of the new cells fit; "" without a limit."""
         if self.is_wrong:
             return AMOUNT
         if self.limit_micro_usd is None or not plan.counts[CellState.NEW]:
@@ -103,7 +103,7 @@ class SweepBudget:
         return not self.is_wrong and (is_free or self.sent(plan).count > 0)
 
     def run_text(self, plan: PlanFacts) -> str:
-        """Return what the button says: how many cells, and what they cost at most."""
+        """Return the label of the button: the number and highest price of cells."""
         new = plan.counts[CellState.NEW]
         if not new:
             return f"Show {_cells(len(plan))} · $0.00"
@@ -117,7 +117,7 @@ class SweepBudget:
 
 
 class PlanView:
-    """Shows a plan as it is now, and runs it; the wall of a run stands below it."""
+    """Shows a live plan, and runs it; the wall of the run appears below."""
 
     def __init__(self, plan: PlanFacts) -> None:
         self._lock = threading.RLock()
@@ -190,7 +190,7 @@ class PlanView:
         self._show_budget()
 
     def display(self) -> None:
-        """Show it in the cell that is being executed, or print it elsewhere."""
+        """Display it in the running cell, or print it outside a notebook."""
         cell = current_cell()
         if cell is None:
             print(repr(self._plan))  # noqa: T201 - there is no cell to show it in
@@ -200,7 +200,7 @@ class PlanView:
         self._handle.display_beside(self.widget)
 
     def keep(self) -> None:
-        """Close it when the cell that is being executed runs again."""
+        """Close the view when its cell runs again."""
         cell = current_cell()
         if cell is not None:
             _shown.add(cell, self)
@@ -329,7 +329,7 @@ def plan_html(plan: PlanFacts, budget: SweepBudget | None = None) -> Markup:
 
 
 def _owned_text(plan: PlanFacts) -> str:
-    """Return what the cells that people have would cost anew."""
+    """Return what the owned cells would cost now."""
     cells = zip(plan.cells, plan.states, strict=True)
     price = total_of(cell.estimate for cell, state in cells if state is CellState.OWNED)
     return "already yours · $0" + (f" instead of {price.text}" if price.high else "")

@@ -1,4 +1,4 @@
-"""The wall of a run, which follows its cells."""
+"""The wall of a run, which shows its progress."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ RETRY_CHANGED = (
 
 
 class SweepWall:
-    """Feeds a gallery with the cells of a run."""
+    """Updates a gallery with the cells of a run."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class SweepWall:
             self.gallery.update(cells, summary=summary)
 
     def complete(self) -> None:
-        """Write how the run ended, in a notebook without a page."""
+        """Write the final state, in a notebook without a page."""
         if self.gallery.has_no_page:
             io_thread().call(self._read)
             self.gallery.complete()
@@ -189,7 +189,7 @@ class SweepWall:
     # -- sending a cell again -----------------------------------------------------
 
     def _retry_text(self, cell: int) -> str:
-        """Return the label of the button that resends a cell; empty without one."""
+        """Return the label of a cell's Retry button; "" without one."""
         run = self._results.run
         is_over = run.outcomes[cell].status in (CellStatus.FAILED, CellStatus.UNSENT)
         if not is_over or not run.can_retry(cell):
@@ -198,7 +198,7 @@ class SweepWall:
         return self._retries.get(cell, usual).text
 
     async def _read_retries(self) -> None:
-        """Read the current prices of sending cells again, and any raised budget."""
+        """Read the current prices of retries, and any raised budget."""
         run, before, retries = self._results.run, self._retries, dict[int, Retry]()
         for cell, outcome in enumerate(run.outcomes):
             is_over = outcome.status in (CellStatus.FAILED, CellStatus.UNSENT)
@@ -227,7 +227,7 @@ class SweepWall:
         return [cell for cell, retry in retries if retry.outcome.status is status]
 
     def _rest_text(self) -> str:
-        """Return the label of the button that sends all unsent cells, or nothing."""
+        """Return the label of the button that sends all unsent cells, or ""."""
         rest, count = self._rest, len(self._unsent)
         if rest is None or count < 2 or rest.price.high is None:
             return ""
@@ -238,7 +238,7 @@ class SweepWall:
         return f"Raise the budget to {limit} and send {count:,} \N{MIDDLE DOT} {price}"
 
     async def _send_rest(self, text: str) -> str:
-        """Send all unsent cells, within the budget that stood on the button."""
+        """Send all unsent cells, within the budget on the button."""
         run = self._results.run
         self._retries.clear()
         await self._read_retries()
@@ -255,7 +255,7 @@ class SweepWall:
         return f"Sending {len(cells):,} cells. They may cost {rest.price.text}."
 
     async def _stop(self) -> str:
-        """Send no more cells; nothing that was sent can be cancelled."""
+        """Send no more cells; sent jobs cannot be cancelled."""
         await self._results.stop()
         await self._read()
         return (
@@ -265,7 +265,7 @@ class SweepWall:
         )
 
     async def _retry(self, cell: int, text: str) -> str:
-        """Send a cell again at the price on its button, and say what it may cost."""
+        """Retry a cell at the price on its button; return a sentence on its cost."""
         run = self._results.run
         if cell not in range(len(run.outcomes)):
             raise InputError("cell", got=cell, accepted="a cell of this wall")
@@ -284,7 +284,7 @@ class SweepWall:
         return f"Sent again. It may cost {estimate_of(job.state.entry).text}."
 
     async def _resend_cell(self, cell: int, retry: Retry) -> str:
-        """Send a cell again and return its job; an error says why it was not sent."""
+        """Send a cell again and return its job; an error says why that failed."""
         run, is_tried = self._results.run, asyncio.Event()
         failed_id = run.outcomes[cell].job_id
 
@@ -305,7 +305,7 @@ class SweepWall:
 
 @dataclass(frozen=True)
 class Retry:
-    """The price and the budget for sending a cell again."""
+    """The price and the budget for retrying a cell."""
 
     price: Estimate
     outcome: Outcome
@@ -322,7 +322,7 @@ class Retry:
 
 
 def _labels(plan: PlanFacts) -> list[dict[str, str]]:
-    """Return the words of each cell's value on each axis; a job has its title."""
+    """Return the label of each cell on each axis; for a job, its title."""
     words: dict[str, dict[str, str]] = {}
     for cell in plan.cells:
         for axis, value in cell.axes.items():
@@ -355,7 +355,7 @@ def wall_of(
 
 
 def _form_opener(plan: PlanFacts) -> OpenForm | None:
-    """Return what opens a form in which a result is used; None without a client."""
+    """Return a function that opens a form for a result; None without a client."""
     owner = plan.owner if isinstance(plan, Plan) else None
     if owner is None:
         return None

@@ -1,4 +1,4 @@
-"""A timeline for lists of items that have a start and a length.
+"""A timeline for lists of items with a start and a length.
 
-It depends on the fields' values and words; it is pure but for its script.
+It depends on the controls of fields, and is pure except for its script.
 """

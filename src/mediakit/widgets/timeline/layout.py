@@ -1,7 +1,7 @@
 """The rows, blocks and problems of a timeline, as plain data.
 
-Times are in milliseconds. How wide a millisecond is, and where the ruler's marks
-stand, depends on the page and is left to the browser.
+Times are in milliseconds. The scale and the ruler's marks depend on the page and are
+left to the browser.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Block:
 
 @dataclass(frozen=True)
 class TimelineRow:
-    """An item with its stretches."""
+    """An item and its stretches."""
 
     name: str
     kind: str  # what tells it apart from others; may be empty
@@ -76,7 +76,7 @@ def timeline_of(
     problems: Sequence[Problem] = (),
     titles: Mapping[str, str] = NO_NAMES,
 ) -> Timeline:
-    """Return a field's value, as far as it is filled in, as a timeline."""
+    """Return the timeline of a field's value, as far as it is filled in."""
     items = list(axis.items(value))
     found = [problem for problem in problems if not problem.is_missing]
     found_at = {problem.field for problem in found}
@@ -154,7 +154,7 @@ def _overlaps(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
 
 
 def _gaps(rows: Sequence[TimelineRow]) -> tuple[Stretch, ...]:
-    """Return where no picture is; a row without pictures has none."""
+    """Return the stretches without a picture; a row without pictures has none."""
     seen = sorted(
         Stretch(block.start_ms, block.length_ms)
         for row in rows
@@ -201,7 +201,7 @@ def _sentences(
 def _time_sentences(
     axis: Axis, rows: Sequence[TimelineRow]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the times of blocks, by field, in seconds."""
+    """Yield the problems with the times of blocks, by field, in seconds."""
     name, spans = sentence_case(_span_name(axis)), axis.spans
     for at, row in enumerate(rows):
         free_ms, last = 0.0, 0
@@ -237,5 +237,5 @@ def _hint(axis: Axis) -> str:
 
 
 def seconds(ms: float) -> str:
-    """Return milliseconds as seconds, for people: "2.3"."""
+    """Format milliseconds as seconds: "2.3"."""
     return f"{round(ms / MS_PER_S, 3):.12g}"

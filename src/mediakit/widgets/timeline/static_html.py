@@ -26,7 +26,7 @@ BLOCK = (
 def still_html(
     axis: Axis, value: object, titles: Mapping[str, str] = NO_NAMES
 ) -> Markup:
-    """Return a field's timeline to scale; nothing for one without blocks."""
+    """Draw a field's timeline to scale; "" without blocks."""
     shown = timeline_of(axis, value, titles=titles)
     if not shown.end_ms:
         return NO_HTML

@@ -1,4 +1,4 @@
-"""Finds the time spans in a field's value, such as keyframes of tracks."""
+"""Finds the time spans in a field's value, such as the keyframes of tracks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Axis:
-    """A list of items with stretches of time, as a function's rules describe it."""
+    """A list of items with time spans, as a function's rules describe it."""
 
     spec: FieldSpec  # the list, such as "tracks"
     spans: Spans
@@ -42,7 +42,7 @@ class Axis:
 
     @classmethod
     def of(cls, spec: FieldSpec, rules: Iterable[Rule]) -> Axis | None:
-        """Return the stretches of a field; None when no rule mentions any."""
+        """Return the time axis of a field; None if no rule mentions spans."""
         here = [rule for rule in rules if spec.name in rule.reads]
         timed = [rule for rule in here if isinstance(rule, NoOverlap | EndsBy)]
         if not timed:
@@ -73,7 +73,7 @@ class Axis:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of items, by what tells them apart; "" for the only one."""
+        """Return the tags of the kinds of items; "" for the only kind."""
         item = self.spec.item
         return tuple(item.variants) if item and item.variants else ("",)
 
@@ -91,7 +91,7 @@ class Axis:
         return {} if kind is None else self._fields_of(kind)
 
     def medium_of(self, item: Item) -> tuple[str, MediaName] | None:
-        """Return the field that holds the medium of a stretch, and which it takes."""
+        """Return the field for the medium of a stretch, and its medium."""
         for name, field in self.fields_of(item).items():
             if field.media_kind is not None:
                 return name, field.media_kind
@@ -99,7 +99,7 @@ class Axis:
 
     @property
     def payload(self) -> dict[str, object]:
-        """Return what the page needs to edit a value; the rest is in its fields."""
+        """Return what the page needs to edit a value, besides its fields."""
         spans = self.spans
         return {
             "name": self.name,
@@ -111,7 +111,7 @@ class Axis:
         }
 
     def named(self, items: Iterable[Item]) -> list[Item]:
-        """Name the items that have no name yet, where the rules ask for one."""
+        """Name the unnamed items, if the rules require names."""
         named = list(items)
         for at, item in enumerate(named):
             if self.name and not item.get(self.name):
@@ -119,7 +119,7 @@ class Axis:
         return named
 
     def is_blank(self, item: Item) -> bool:
-        """Return whether nothing but the kind was filled in yet."""
+        """Return whether only the kind is filled in."""
         begin, _, number = str(item.get(self.name, "")).rpartition("-")
         is_own_name = begin == one_of(self.spec.name) and number.isdecimal()
         known = {self.tag, self.spans.inner, *([self.name] if is_own_name else ())}
@@ -131,7 +131,7 @@ class Axis:
         return next(name for name in names if name not in taken)
 
     def most_in(self, item: Item) -> int | None:
-        """Return how many stretches an item may hold; None for any number."""
+        """Return how many stretches an item may have; None for any number."""
         kind = self.spec.item.chosen(item) if self.spec.item else None
         inner = None if kind is None else kind.fields.get(self.spans.inner)
         return None if inner is None else inner.max_length
@@ -144,14 +144,14 @@ class Axis:
             yield item if isinstance(item, dict) else {}
 
     def inner(self, item: Item) -> list[Item]:
-        """Return the stretches of an item, those without a time included."""
+        """Return the stretches of an item, including those without a time."""
         inner = item.get(self.spans.inner)
         if not isinstance(inner, list):
             return []
         return [each if isinstance(each, dict) else {} for each in inner]
 
     def stretch(self, span: Item) -> Stretch | None:
-        """Return a stretch's times; None while it has none that can be drawn."""
+        """Return a stretch's times; None if they cannot be drawn."""
         start = self._ms(span.get(self.spans.start))
         length = self._ms(span.get(self.spans.length))
         if start is None or length is None or start < 0 or length <= 0:
@@ -159,18 +159,18 @@ class Axis:
         return Stretch(start, length)
 
     def stretches(self, item: Item) -> list[Stretch]:
-        """Return the times of an item's stretches, in the order of time."""
+        """Return the times of an item's stretches, sorted."""
         found = (self.stretch(span) for span in self.inner(item))
         return sorted(each for each in found if each is not None)
 
     @property
     def end_ms(self) -> float | None:
-        """Return where the last stretch must end; None when that is free."""
+        """Return where the last stretch must end; None for anywhere."""
         ends = (rule.end for rule in self.rules if isinstance(rule, EndsBy))
         return min((ms for end in ends if (ms := self._ms(end))), default=None)
 
     def problems(self, value: object) -> list[Problem]:
-        """Return what the rules say of the stretches that have a time."""
+        """Return the problems of stretches with a time, by the rules."""
         # The whole request is checked only once it is filled in.
         nowhere = {self.spans.start: 0, self.spans.length: 0}
         timed = [
@@ -194,7 +194,7 @@ class Axis:
         return round(number * MS_PER_S / PER_S[self.spans.unit], 6)
 
     def number(self, field: FieldSpec, ms: float) -> float:
-        """Return a time in the stretches' own unit, to the millisecond."""
+        """Convert a time to the unit of the stretches, to the millisecond."""
         number = round(ms) * PER_S[self.spans.unit] / MS_PER_S
         whole = field.kind == "integer" or number == int(number)
         return round(number) if whole else number

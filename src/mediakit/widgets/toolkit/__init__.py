@@ -1,4 +1,4 @@
 """Helpers of all widgets: callbacks, background tasks, cell outputs and styles.
 
-It depends on the I/O thread alone, and imports no other room.
+They depend only on the I/O thread, and import no other room.
 """

@@ -1,4 +1,4 @@
-"""What the page does for the controls around it: names, and one click for a price."""
+"""Accessible names for surrounding controls, and protection from double clicks."""
 
 from __future__ import annotations
 

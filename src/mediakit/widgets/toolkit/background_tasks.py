@@ -24,7 +24,7 @@ class TaskRunner:
         self._closed = False
 
     def run(self, task: Task, name: str | None = None) -> None:
-        """Start a coroutine function, unless one of the same name is running."""
+        """Start a coroutine function, unless one with this name is running."""
         self._loop.call_soon_threadsafe(self._start, task, name or object())
 
     def _start(self, task: Task, name: object) -> None:
@@ -38,7 +38,7 @@ class TaskRunner:
             del self._tasks[name]
 
     def close(self) -> None:
-        """Cancel what runs and start nothing more."""
+        """Cancel all tasks and start no more."""
         self._loop.call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""The script of a widget: one module in the browser, made of several files."""
+"""The script of a widget: one browser module, joined from several files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
 
 
 def script_of(folder: Path, *names: str) -> str:
-    """Return a widget's script: what all share, then files; the last exports."""
+    """Return a widget's script: the shared files, then its own; the last exports."""
     # A widget's module cannot import a file: the browser gets its text alone.
     shared = (TOOLKIT / name for name in SHARED)
     files = (*shared, *(folder / name for name in names))
@@ -21,5 +21,5 @@ def script_of(folder: Path, *names: str) -> str:
 
 
 def code_of(file: Path) -> str:
-    """Return a script without its lines of comment, which no page needs."""
+    """Return a script without comment lines, which no page needs."""
     return COMMENT.sub("", file.read_text("utf-8"))

@@ -1,6 +1,6 @@
-"""Wraps callbacks, so that an exception becomes a sentence in the widget.
+"""Wraps callbacks so that the widget shows their exceptions.
 
-An exception in a widget's callback is otherwise shown nowhere.
+Otherwise, an exception in a widget's callback is not shown anywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Guard = Callable[[Callable[..., object]], Callable[..., None]]
 
 
 def sentence_of(error: BaseException) -> str:
-    """Return what went wrong, for people."""
+    """Return an exception as a sentence for people."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, MediakitError):
@@ -38,7 +38,7 @@ def sentence_of(error: BaseException) -> str:
 def guarded(
     error_sink: ErrorSink, lock: AbstractContextManager[object] | None = None
 ) -> Guard:
-    """Return a decorator that shows a handler's errors; a lock is held meanwhile."""
+    """Return a decorator that shows a handler's errors and runs it under a lock."""
 
     def wrap(handler: Callable[..., object]) -> Callable[..., None]:
         @wraps(handler)
@@ -57,7 +57,7 @@ def guarded(
 def guarded_async(
     error_sink: ErrorSink,
 ) -> Callable[[Callable[P, Awaitable[object]]], Callable[P, Guarded]]:
-    """Return the same for coroutine functions that nobody waits for."""
+    """Return the same decorator for coroutine functions that nobody awaits."""
 
     def wrap(task: Callable[P, Awaitable[object]]) -> Callable[P, Guarded]:
         @wraps(task)

@@ -1,4 +1,4 @@
-"""Identifies what a cell makes, so that a rerun of the cell replaces it."""
+"""Identifies the outputs of a cell, so that a rerun replaces them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MAX_ANONYMOUS_RUNS = 20
 
 
 class CellPlace(NamedTuple):
-    """A place among things that are alike: a cell, and a number in it from 0."""
+    """The place of one of several similar things: a cell, and its number there."""
 
     cell: str = ""
     number: int = 0
 
 
 class Closable(Protocol):
-    """What a cell shows."""
+    """Something that a cell displays."""
 
     def close(self) -> None: ...
 
@@ -30,7 +30,7 @@ Key = tuple[Any, CellPlace]
 
 
 class ReplacedByCell(Generic[C]):
-    """What cells made last, each in its place: what a rerun makes takes it over."""
+    """The latest things that cells made, by place; a rerun replaces them."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[Hashable, str], tuple[str, int]] = {}
@@ -45,20 +45,20 @@ class ReplacedByCell(Generic[C]):
         return kind, CellPlace(name, count if run == cell.run else 0)
 
     def key(self, kind: Any, cell: NotebookCell | None) -> Key:
-        """Return the place of a new thing, which is counted."""
+        """Return the place of a new thing, and count it."""
         key = self.next_key(kind, cell)
         if cell is not None:
             self._made[kind, key[1].cell] = (cell.run, key[1].number + 1)
         return key
 
     def replace(self, key: Key, thing: C) -> C | None:
-        """Put a thing in its place; return the one before."""
+        """Put a thing in its place; return the previous one."""
         before = self._things.get(key)
         self._things[key] = thing
         return before
 
     def remove(self, key: Key, thing: C) -> None:
-        """Forget a closed thing, unless another has taken its place."""
+        """Forget a closed thing, unless another has replaced it."""
         if self._things.get(key) is thing:
             del self._things[key]
 
@@ -70,18 +70,18 @@ class ReplacedByCell(Generic[C]):
 
 
 class ShownByCell(Generic[C]):
-    """What the latest run of each cell shows; what earlier runs showed is closed."""
+    """What the latest run of each cell displays; earlier outputs are closed."""
 
     def __init__(self) -> None:
         self._shown: dict[str, tuple[str, list[C]]] = {}
 
     def now(self, cell: NotebookCell) -> list[C]:
-        """Return what this run of a cell has shown."""
+        """Return what this run of a cell has displayed."""
         run, shown = self._shown.get(cell.id, ("", []))
         return shown if run == cell.run else []
 
     def all(self) -> list[C]:
-        """Return what the latest runs of all cells show."""
+        """Return what the latest runs of all cells display."""
         return [each for _, shown in self._shown.values() for each in shown]
 
     def add(self, cell: NotebookCell, thing: C) -> None:

@@ -1,8 +1,8 @@
 """The outputs of a cell: cards that are updated through a display handle.
 
-A live widget dies with its kernel, and a display handle freezes when the page is
-loaded again; a cell therefore holds both. The widget carries a style that hides the
-cards for as long as it is there, so that a living page shows everything once.
+A live widget dies with its kernel, and a display handle stops working when the page is
+reloaded, so a cell contains both. While the widget is on the page, its style hides the
+cards, so that nothing is shown twice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NOT_LIVE = style_tag(f"{SHOWN} .mediakit-not-live{{display:block}}") + Markup(
 
 
 class HasCard(Protocol):
-    """Whatever has a card that changes; see `JobView`."""
+    """Something with a card that changes; see `JobView`."""
 
     @property
     def card_html(self) -> str: ...
@@ -55,14 +55,14 @@ class HasCard(Protocol):
 
 @dataclass(frozen=True)
 class NotebookCell:
-    """A cell that is being executed."""
+    """The cell that is running."""
 
     id: str  # the same when it is run again, where the notebook tells it
     run: str  # this execution of it
 
     @property
     def is_known(self) -> bool:
-        """Return whether the notebook tells its cells apart."""
+        """Return whether the notebook identifies its cells."""
         return self.id != self.run
 
 
@@ -77,7 +77,7 @@ def in_kernel() -> bool:
 
 
 def current_cell() -> NotebookCell | None:
-    """Return the cell that is being executed; a terminal has none."""
+    """Return the running cell; None in a terminal."""
     kernel = _kernel()
     if kernel is None:
         return None
@@ -87,7 +87,7 @@ def current_cell() -> NotebookCell | None:
 
 
 def _outputs_parent() -> Any:
-    """Return the message that outputs of the current cell answer."""
+    """Return the parent message of the current cell's outputs."""
     if _kernel() is None:
         return None
     return getattr(InteractiveShell.instance().display_pub, "parent_header", None)
@@ -121,7 +121,7 @@ def publish(
 
 
 def bundle_of(widget: Any, html: str = "", text: str = "") -> dict[str, Any]:
-    """Return the output of a live widget, and what is read without a kernel."""
+    """Return the output of a live widget, with HTML and text for other readers."""
     # Without HTML and text, it would leave behind a dump of its traits.
     shown: Any = widget._repr_mimebundle_() or {}
     live = shown[0] if isinstance(shown, tuple) else shown
@@ -138,7 +138,7 @@ class WrittenCard:
 
 
 class CardHandle:
-    """Outputs of a cell that can be written again, from any thread."""
+    """Outputs of a cell that can be updated from any thread."""
 
     def __init__(self, *, publish: Publish = publish) -> None:
         self.id = uuid4().hex
@@ -160,12 +160,12 @@ class CardHandle:
 
     @property
     def live_style(self) -> str:
-        """Return the tag that hides the cards, for the live widget."""
+        """Return the live widget's style tag, which hides the cards."""
         return style_tag(self.live_rules)
 
     @property
     def live_rules(self) -> str:
-        """Return the rules that hide the cards, without a tag."""
+        """Return the CSS rules that hide the cards."""
         # Of what is around a card, only its own output: an `Output` widget that holds a
         # card holds the live widget, too.
         mine = f".mediakit-cards-{self.id}"
@@ -173,7 +173,7 @@ class CardHandle:
         return f"{mine}{{display:none}}{output}{{display:none}}"
 
     def display(self) -> None:
-        """Create the outputs, in the cell that is being executed."""
+        """Create the outputs in the running cell."""
         with self._lock:
             self.is_displayed = True
             self._parent = None
@@ -193,7 +193,7 @@ class CardHandle:
         publish(bundle_of(widget))
 
     def another(self) -> CardHandle:
-        """Return a handle for outputs that stand in the same cell, behind these."""
+        """Return a handle for further outputs of the same cell."""
         with self._lock:
             made = CardHandle(publish=self._publish)
             made.is_displayed, made._parent = self.is_displayed, self._parent
@@ -212,7 +212,7 @@ class CardHandle:
         self._on_write.append(listener)
 
     def show(self, html: str, text: str = "") -> None:
-        """Write the head; the same is not sent again."""
+        """Write the head, unless it is unchanged."""
         with self._lock:
             self._head = (html, text)
             self._write(self.id, html, text)
@@ -231,7 +231,7 @@ class CardHandle:
                 self._write_group(group)
 
     def close(self) -> None:
-        """Write nothing more; what is there stays in the notebook."""
+        """Stop writing; the outputs stay in the notebook."""
         with self._lock:
             self._is_closed = True
             ends, self._ends = self._ends, []
@@ -278,7 +278,7 @@ class CardHandle:
 
     @property
     def _rules_of_lost(self) -> str:
-        """Return what hides the live widget where it does not work, and says why."""
+        """Return the rules that hide and explain a widget that does not work."""
         # Where the kernel is gone, the widget beside the cards is one line, an error
         # or "Loading widget..." for good, that the cards make needless. It alone has
         # neither an element in it nor a type. Others in the cell keep their lines.

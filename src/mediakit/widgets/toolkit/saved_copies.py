@@ -1,8 +1,8 @@
-"""Keeps the cards of a cell current in a notebook whose page was loaded again.
+"""Keeps a cell's cards current in a notebook whose page was reloaded.
 
-A page that was loaded again, or a notebook that was reopened, drops what the kernel
-sends to outputs of earlier cells, and keeps its widgets. So the widget carries the
-cards, and the page writes them into the notebook; see `saved_copies.js`.
+A reloaded page drops what the kernel sends to outputs of earlier cells, but keeps its
+widgets. So the widget carries the cards, and the page writes them into the notebook;
+see `saved_copies.js`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CardsWidget(anywidget.AnyWidget):
         return f"<{self.shows}>"
 
     def carry_cards(self, handle: CardHandle) -> None:
-        """Give the page the cards of a handle when it asks for them."""
+        """Give the page the cards of a handle on request."""
         self._cards = handle
         handle.on_write(self._tell_versions)
 

@@ -17,24 +17,24 @@ IPYWIDGETS = TOOLKIT / "ipywidgets.css"
 
 
 def sheets(*files: Path) -> str:
-    """Return the style sheet of all widgets, and more of them."""
+    """Return the common style sheet and some others."""
     return "\n".join(each.read_text("utf-8") for each in (TOOLKIT / "base.css", *files))
 
 
 def style_tag(css: str) -> Markup:
-    """Return a style sheet of ours as a tag; nothing in it is escaped."""
+    """Return one of our style sheets as a tag, unescaped."""
     return Markup(f"<style>{css}</style>")
 
 
 def line_html(text: str, tone: Tone = "quiet") -> Markup:
-    """Return one line of outside text in a tone; no text is no line."""
+    """Return one line of untrusted text in a tone; "" for no text."""
     return (
         Markup('<span class="mk-{}">{}</span>').format(tone, text) if text else NO_HTML
     )
 
 
 def error_html(text: str) -> Markup:
-    """Return an error for people; it is announced by screen readers."""
+    """Return an error as HTML that screen readers announce."""
     if not text:
         return NO_HTML
     return Markup('<div class="mk-error" role="alert">{}</div>').format(text)

@@ -11,7 +11,7 @@ from mediakit.widgets.toolkit.callbacks import ErrorSink, guarded_async
 
 
 class Paced:
-    """Awaits a function soon after it is asked for, then not for an interval."""
+    """Awaits a function soon after a request, at most once per interval."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Makes the widgets of one view, and closes all of them.
 
-Sizes and places are rules of the style sheet, so that a control needs no Layout and
-no Style of its own: each of those would be a message to the browser.
+Sizes and positions are in the style sheet, so that a control needs no Layout and no
+Style of its own, each of which would be a message to the browser.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class WidgetFactory:
         return widget
 
     def close(self) -> None:
-        """Close all that it made, and then what these share."""
+        """Close all of its widgets, and then what they share."""
         for each in (*self._made, self._layout, *self._styles.values()):
             each.close()
 
 
 def keep_in_order(comm: Any) -> None:
-    """Let the browser alone choose the thread that hears a widget."""
+    """Make the browser choose the thread on which messages of a widget arrive."""
     # ipykernel 7.4 sends what people do with a widget to the thread that last wrote to
     # it. So a click on Generate could be heard on one thread while an older change of a
     # slider still waits on another, behind a running cell, and the wrong values would

@@ -1,4 +1,4 @@
-"""Uploads from the browser, of any size.
+"""Uploads of any size from the browser.
 
-It makes no widgets and depends on the media.
+This room makes no widgets and depends on `media`.
 """

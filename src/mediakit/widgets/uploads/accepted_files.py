@@ -39,7 +39,7 @@ _TYPES: Mapping[MediaName, tuple[str, ...]] = {
 
 
 def suffixes(spec: FieldSpec) -> tuple[str, ...]:
-    """Return the endings of the file names that a media field takes."""
+    """Return the file suffixes that a media field accepts."""
     formats = _formats(spec)
     if not formats:
         return _ANY[_medium(spec)]
@@ -47,14 +47,14 @@ def suffixes(spec: FieldSpec) -> tuple[str, ...]:
 
 
 def accept_text(spec: FieldSpec) -> str:
-    """Return which files a browser's dialog offers for a media field."""
+    """Return the `accept` attribute of a media field's file dialog."""
     return ",".join(suffixes(spec)) if _formats(spec) else f"{_medium(spec)}/*"
 
 
 def refusal(
     spec: FieldSpec, name: str, size_bytes: int, content_type: str
 ) -> str | None:
-    """Return why a field does not take a file, by what is known before it is sent."""
+    """Return why a field rejects a file, from what is known before it is sent."""
     if not _is_accepted(spec, name, content_type):
         formats, kind = _formats(spec), _medium(spec)
         wanted = any_of(formats) if formats else f"such as {any_of(_ANY[kind][:2])}"

@@ -43,7 +43,7 @@ Piece = tuple[object, memoryview]
 
 @dataclass
 class _Arrival:
-    """A file that arrives."""
+    """A file that is being received."""
 
     name: str
     pieces: Queue[Piece | None] = field(default_factory=Queue)
@@ -51,7 +51,7 @@ class _Arrival:
 
 
 class ChunkReceiver:
-    """Takes files that a page sends through one widget."""
+    """Receives files that a page sends through one widget."""
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class ChunkReceiver:
             self._run(partial(self._enqueue_piece, upload, None))
 
     async def _enqueue_piece(self, upload: str, piece: Piece | None) -> None:
-        """Hand over a piece, or None for no more; it may have been cancelled."""
+        """Pass on a piece, or None for the end; the upload may be cancelled."""
         if upload in self._incoming:
             arrival = self._incoming[upload]
             arrival.count += 1
             arrival.pieces.put_nowait(piece)
 
     async def _give_up_silent(self) -> None:
-        """Give up the files of which no page sends a further piece."""
+        """Give up files whose page sends no further piece."""
         counts = {upload: each.count for upload, each in self._incoming.items()}
         await self._clock.sleep(PAGE_PATIENCE_S)
         for upload, count in counts.items():

@@ -1,4 +1,4 @@
-"""The folder that keeps uploaded files, so that code can name them again."""
+"""The folder of uploaded files, so that code can use them again."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _HASH = re.compile(rf"[0-9a-f]{{{HASH_LENGTH}}}")
 
 
 def own_name(value: str) -> str | None:
-    """Return an upload's name in the browser; None for any other path or URL."""
+    """Return an upload's original file name; None for any other path or URL."""
     *_, folder, digest, name = ("", "", *value.replace("\\", "/").split("/"))
     is_kept = folder == UPLOADS and _HASH.fullmatch(digest) and not is_url(value)
     return name if is_kept else None
 
 
 def shown_path(value: str) -> str:
-    """Return a path for people: an upload by its own name."""
+    """Return a path for people: for an upload, its original name."""
     return own_name(value) or value
 
 
 def note_use(value: str) -> None:
-    """Note that an upload is in use, so that it stays."""
+    """Mark an upload as used, so that it is kept."""
     if own_name(value) is not None:
         with suppress(OSError):
             # The folder's time: the file's own tells whether it has changed.
@@ -48,23 +48,23 @@ def note_use(value: str) -> None:
 
 
 class UploadFolder:
-    """Keeps files from the browser beside the history, each under its own name."""
+    """Keeps uploaded files beside the history, under their original names."""
 
     def __init__(self, home: Path, max_bytes: int = MAX_BYTES) -> None:
         self._folder = home.absolute() / UPLOADS
         self._max_bytes = max_bytes
 
     def has_room(self, size_bytes: int) -> bool:
-        """Return whether the disk can take a file of this length and go on."""
+        """Return whether the disk has room for a file of this size."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
 
     def new_part(self) -> Path:
-        """Return where a file can be written until it is whole."""
+        """Return a path to write an incomplete file to."""
         return self._folder / f"{uuid4().hex}.part"
 
     def publish(self, part: Path, name: str, digest: str) -> Path:
-        """Move a file that is whole to its place, and make room."""
+        """Move a complete file to its place, and make room."""
         folder = self._folder / digest[:HASH_LENGTH]
         folder.mkdir(mode=0o700, exist_ok=True)
         path = folder / plain_name(name)
@@ -91,7 +91,7 @@ class UploadFolder:
 
 
 class IncomingFile:
-    """A file that arrives in pieces, and is in the folder only when it is whole."""
+    """A file that arrives in pieces; it is in the folder once it is complete."""
 
     def __init__(self, folder: UploadFolder, name: str, size_bytes: int) -> None:
         self.written_bytes = 0
@@ -110,7 +110,7 @@ class IncomingFile:
         self._file = self._part.open("xb")
 
     def write(self, content: bytes | memoryview) -> Path | None:
-        """Write a piece; return where the file is, once it is whole."""
+        """Write a piece; return the file's path once it is complete."""
         if self._file is None:
             raise ValueError("it has not begun")
         self._file.write(content)
@@ -122,7 +122,7 @@ class IncomingFile:
         return self._folder.publish(self._part, self._name, self._digest.hexdigest())
 
     def discard(self) -> None:
-        """Remove what is written; a file that is whole stays."""
+        """Delete the received pieces; a complete file stays."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
