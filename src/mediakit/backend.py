@@ -187,10 +187,7 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
 
 
 def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
-    """Return whether a service is a sandbox on this machine.
-
-    Its URL decides if the history knows it, because it may not respond now.
-    """
+    """Return whether a service is a sandbox on this machine; it must respond."""
     if not service.on_this_machine:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The history: all jobs that a user submitted, and all settled charges."""
+"""The history: all submissions of a user, and all settled charges."""
 
 from mediakit.history import forms as forms
 from mediakit.history import importing as importing

@@ -1,4 +1,4 @@
-"""An open database: SQLite or Postgres, units of work, and errors in sentences."""
+"""An open database: SQLite or Postgres, transactions, and errors as sentences."""
 
 import logging
 import os
@@ -81,12 +81,12 @@ _may_wait: ContextVar[bool] = ContextVar("mediakit_history_may_wait", default=Tr
 
 
 class BusyError(MediakitError):
-    """A unit of work would have had to wait, where that is not allowed."""
+    """A transaction would have had to wait where that is not allowed."""
 
 
 @contextmanager
 def without_waiting() -> Iterator[None]:
-    """Raise `BusyError` in this block rather than wait: for a lock, or a server."""
+    """Raise `BusyError` in this block instead of waiting for a lock or a server."""
     token = _may_wait.set(False)
     try:
         yield
@@ -132,12 +132,12 @@ class Database:
         _close(self._engine, self._kept)
 
     def before_fork(self) -> None:
-        """Close connections to a file, whose locks SQLite in the child would count."""
+        """Close connections to a file, because a child must not inherit its locks."""
         if self._is_file:
             self.close()
 
     def after_fork_in_child(self) -> None:
-        """Leave the parent's connections open and unused: closing harms its file."""
+        """Abandon the parent's connections: closing them would harm its file."""
         self._inherited = (self._engine.pool, *self._kept)
         self._kept.clear()
         self._engine.dispose(close=False)
@@ -148,14 +148,14 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection with the write lock: a unit of work, all or nothing."""
+        """Yield a connection with the write lock, in a transaction."""
         with self._connected(self._engine, "written") as connection:
             self._lock(connection)
             yield connection
             connection.commit()
 
     def rows(self, query: Select[Any], **values: object) -> Sequence[Any]:
-        """Return the rows of a query, whose parameters have these values."""
+        """Return the rows of a query with these parameters."""
         with self.reading() as connection:
             return connection.execute(query, values).all()
 
@@ -177,7 +177,7 @@ class Database:
         *,
         update: Collection[str] = (),
     ) -> None:
-        """Insert rows in a unit of work; see `upsert`."""
+        """Insert rows in a transaction; see `upsert`."""
         with self.writing() as connection:
             upsert(connection, table, rows, update=update)
 
@@ -240,7 +240,7 @@ class Database:
         )
 
     def _prepare_tables(self) -> None:
-        """Create the tables of a new history; migrate those of an older one."""
+        """Create the tables of a new history; migrate an older one."""
         with self._reads.connect() as connection:
             versions = versions_in(connection)
         if versions is None:
@@ -260,7 +260,7 @@ class Database:
         return versions
 
     def _migrate(self, versions: list[int]) -> None:
-        """Bring the tables to this version, after a copy of the file."""
+        """Migrate the tables to this version, after copying the file."""
         old, copy, steps_n = versions, None, 0
         while needs_step(versions):
             (version,) = versions
@@ -282,7 +282,7 @@ class Database:
             logger.warning("%s", _migrated_text(self.name, old[0], copy))
 
     def backup(self, target: Path) -> None:
-        """Copy an SQLite database to a new file, which appears when it is complete."""
+        """Copy an SQLite database to a new file, which appears once complete."""
         if not self.is_local:
             accepted = "an SQLite file; back up Postgres with its own tools (pg_dump)"
             raise InputError("history", got=self.name, accepted=accepted)
@@ -305,7 +305,7 @@ class Database:
 
 
 def batches(values: Iterable[T], size: int = LONGEST_LIST) -> Iterator[list[T]]:
-    """Split values into lists of at most `size`, which fit into a statement."""
+    """Split values into lists of at most `size`, which a statement can take."""
     rest = iter(values)
     while batch := list(islice(rest, size)):
         yield batch
@@ -354,7 +354,7 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _make_private(url: URL, file: Path) -> None:
-    """Create the file, which holds prompts, and its folders for the user alone."""
+    """Create the file and its folders, readable only by the user."""
     try:
         make_private_folder(file.parent)
     except OSError as error:
@@ -373,7 +373,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
 
 
 def _without_timeout(engine: Engine) -> Connection:
-    """Return a connection beside the pool, which reports at once what it waits for."""
+    """Return a connection outside the pool that reports a lock at once."""
     connection = engine.connect()
     connection.detach()
     connection.exec_driver_sql("PRAGMA busy_timeout=0")
@@ -459,7 +459,7 @@ _ACCEPTED = (
 
 
 def history_url(place: str | Path) -> URL:
-    """Parse the place of a history: a path means SQLite."""
+    """Parse the location of a history: a path means SQLite."""
     if not str(place).strip():
         raise _refused(place)
     if isinstance(place, Path) or "://" not in place:
@@ -492,20 +492,20 @@ def is_in_memory(url: URL) -> bool:
 
 
 def shown_place(url: URL) -> str:
-    """Return the place of a database without user, password and query."""
+    """Return the location of a database without user, password and query."""
     if is_local(url):
         return url.database or ":memory:"
     return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
 
 
 def _file_of(url: URL) -> Path:
-    """Return the file of a SQLite database, which may be named by a URI."""
+    """Return the file of a SQLite database, which a URI may name."""
     name = url.database or ""
     return Path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
 
 
 def _unique_name(url: URL) -> str:
-    """Return the name of a database; each one in memory has its own."""
+    """Return the name of a database; each in-memory one has its own."""
     if is_in_memory(url):
         return f":memory: {uuid4().hex}"
     if is_local(url):
@@ -514,7 +514,7 @@ def _unique_name(url: URL) -> str:
 
 
 def _without_secrets(reason: object, url: URL) -> str:
-    """Return a driver's reason in one line, without the URL's secrets."""
+    """Return a driver's message in one line, without the URL's secrets."""
     text = " ".join(str(reason).split())
     for secret in (url.password, *(url.query.get(name) for name in _SECRET_SETTINGS)):
         if secret:

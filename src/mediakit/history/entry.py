@@ -1,4 +1,4 @@
-"""An entry: one submission in the history, and what became of it."""
+"""An entry: one submission in the history, and its outcome."""
 
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -37,7 +37,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A request as it is about to be sent; committed before it is sent."""
+    """A request about to be sent, which is committed first."""
 
     key: str  # for idempotency (spec 4.3)
     draw_key: str  # the exact content without `take` and `attempt`
@@ -100,7 +100,7 @@ ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
 
 
 def plain_values(submission: Submission) -> dict[str, Any]:
-    """Return the fields of a submission by name, without those that an entry adds."""
+    """Return the fields of a submission by name, without those of an entry."""
     return {name: getattr(submission, name) for name in SUBMISSION_FIELDS}
 
 

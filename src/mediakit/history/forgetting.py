@@ -1,4 +1,4 @@
-"""Forgetting a job: every text about it in the history is erased; money stays."""
+"""Forgets a job: every text about it is deleted from the history; amounts stay."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ NOTHING_SEEN = ""
 
 
 def forget(history: History, job_id: str) -> None:
-    """Erase the texts about a job: request, error, scores, note, tags, its sweep's."""
+    """Delete the texts about a job: request, error, scores, note, tags, its sweep's."""
     with history.database.writing() as db:
         entry = first_entry(db, entries.c.job_id, job_id)
         if entry is None:
@@ -42,7 +42,7 @@ def forget(history: History, job_id: str) -> None:
 
 
 def _forget_scores(db: Connection, job_id: str) -> None:
-    """Erase the answers of judges about a job, but not what they charged."""
+    """Delete the answers of judges about a job, but not their charges."""
     table = job_scores.c
     names = ("service", "account", "job_id", "scorer", "version")
     owner = [table[name] for name in names]
@@ -73,7 +73,7 @@ def _forget_scores(db: Connection, job_id: str) -> None:
 
 
 def _forget_cells(db: Connection, entry: Entry) -> None:
-    """Erase the values of a job's cells, and the prompt and code of their sweeps."""
+    """Delete the values of a job's cells, and the prompt and code of their sweeps."""
     table = sweep_cells.c
     is_its = and_(table.asked_key == entry.asked_key, table.take == entry.take)
     cells = db.execute(select(sweep_cells).where(is_its)).all()

@@ -1,4 +1,4 @@
-"""The entries that a form requested, and its draft.
+"""The submissions and the draft of a form.
 
 An origin is an opaque text that identifies a form in one notebook.
 """
@@ -19,7 +19,7 @@ DRAFTS_KEPT_FOR = timedelta(days=365)
 def asked_from(
     history: History, origin: str, *, limit: int, after: int = 0
 ) -> list[Entry]:
-    """Return the entries above a number that a form requested, newest first."""
+    """Return the entries that a form submitted, above a number, newest first."""
     query = (
         whole_entries()
         .join(tables.origins, tables.origins.c.key == entries.c.key)
@@ -31,12 +31,12 @@ def asked_from(
 
 
 def note_origin(history: History, key: str, origin: str) -> None:
-    """Record that a form, too, requests an existing entry."""
+    """Record that a form also submitted an existing entry."""
     history.database.save(tables.origins, [{"origin": origin, "key": key}])
 
 
 def adopt_job(history: History, job_id: str, origin: str) -> None:
-    """Record that a form, too, shows an existing job."""
+    """Record that a form also shows an existing job."""
     entry = history.find(job_id)
     if entry is not None:
         note_origin(history, entry.key, origin)
@@ -49,7 +49,7 @@ def draft(history: History, origin: str) -> str | None:
 
 
 def save_draft(history: History, origin: str, content: str) -> None:
-    """Save the draft of a form, a JSON object; delete drafts that are a year old."""
+    """Save a form's draft, a JSON object; delete drafts older than a year."""
     now = history.clock.now()
     row = {"origin": origin, "content": content, "saved_at": now}
     with history.database.writing() as db:

@@ -1,4 +1,4 @@
-"""The history as a typed frame; imported on first use."""
+"""The history as a typed frame; the module is imported on first use."""
 
 import json
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -116,7 +116,7 @@ def frame_query() -> Select[Any]:
 
 
 def params_query() -> Select[Any]:
-    """Select the same columns with bodies and judgements, for `params_frame`."""
+    """Select the same columns with bodies and ratings, for `params_frame`."""
     same_job = (
         judgements.c.service == entries.c.service,
         judgements.c.account == entries.c.account,
@@ -136,7 +136,7 @@ def params_frame(
 ) -> pd.DataFrame:
     """Return entries with their parameters, ratings and scores.
 
-    No parameter and no score gets a name in `used_names`.
+    No column of a parameter or a score has a name in `used_names`.
     """
     query = params_query().where(*conditions)
     if order:
@@ -173,7 +173,7 @@ def charges(
     project: str | None = None,
     used_names: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Return the charges settled in an interval, newest first, as `params_frame`."""
+    """Return the charges settled in an interval, newest first; see `params_frame`."""
     settled_at = entries.c.settled_at
     conditions = [
         entries.c.service == service,
@@ -189,7 +189,7 @@ def charges(
 
 
 def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """Make a typed frame of the rows of `frame_query`; the same dtypes without rows."""
+    """Convert rows of `frame_query` to a typed frame, also without rows."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     return pd.DataFrame(
         {
@@ -219,7 +219,7 @@ def _typed(kind: str | type[StrEnum], values: Iterable[Any]) -> Any:
 
 
 def instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
-    """Return stored instants as a column, in UTC; None is missing."""
+    """Convert stored instants to a column in UTC; None is missing."""
     missing = np.iinfo("int64").min  # NumPy's NaT
     whole = [missing if value is None else value for value in values]
     instants = np.array(whole, dtype="int64").view("datetime64[us]")
@@ -276,7 +276,7 @@ def _typed_parameter(values: list[Any]) -> Any:
 
 
 def text_array(values: Iterable[str | None]) -> Any:
-    """Return texts as an array: str on pandas 3, object before it; None is missing."""
+    """Convert texts to an array: str in pandas 3, else object; None is missing."""
     texts = list(values)
     try:
         return pd.array(texts, dtype=TEXT)  # type: ignore[call-overload]
@@ -294,10 +294,10 @@ def score_columns(
     *,
     by_job: bool = False,
 ) -> dict[str, Any]:
-    """Return the columns of scores, by job: values, reasons and the judges' charges.
+    """Return the columns of scores by job: values, reasons and costs.
 
-    A name in `used_names` gets `score_` before it. Reasons and charges have a column if
-    at least one is known. See `visible` for `by_job`.
+    A name in `used_names` gets the prefix `score_`. There is a column of reasons or
+    costs if at least one is known. `visible` explains `by_job`.
     """
     if not scores:
         return {}
@@ -326,14 +326,14 @@ def score_columns(
 
 
 def free_name(name: str, *used_names: Container[str]) -> str:
-    """Return the name of a score's column; no other column has it."""
+    """Return the name of a score's column, which no other column has."""
     while any(name in names for names in used_names):
         name = f"score_{name}"
     return name
 
 
 def score_column(values: Sequence[Value | None]) -> Any:
-    """Return values as a column of numbers, or of texts if there is any."""
+    """Convert values to a column of numbers, or of texts if any is a text."""
     if any(isinstance(value, str) for value in values):
         cells = [None if present(value) is None else value for value in values]
         return text_array([None if value is None else str(value) for value in cells])

@@ -1,7 +1,6 @@
-"""Entries of jobs that were not submitted through this history.
+"""Adds jobs that were not submitted through this history.
 
-Rebuilt jobs are known to the service and were lost here; imported ones ended before
-they were in this history.
+Rebuilt jobs are known to the service and were lost here; imported ones ended elsewhere.
 """
 
 import json
@@ -39,7 +38,7 @@ def adopt(
     submitted_at: datetime | None,
     finished_at: datetime | None,
 ) -> Entry:
-    """Add a job and its request to the history, or to the entry that the job has."""
+    """Add a job and its request to the history, or update the job's entry."""
     now = history.clock.now()
     with history.database.writing() as db:
         entry = first_entry(db, entries.c.job_id, job.id)
@@ -61,7 +60,7 @@ def adopt(
 def _write(
     db: Connection, submission: Submission, job: JobRecord, created_at: datetime
 ) -> Entry:
-    """Write the request of a job, or find it unanswered."""
+    """Write the request of a job, or find its unanswered entry."""
     entry, earlier = write_request(db, submission, created_at)
     if entry is earlier:
         if entry.job_id is None and entry.key == submission.key:
@@ -93,7 +92,7 @@ def import_entries(
 def _write_below(
     db: Connection, past: Sequence[Entry], judgement_by_key: Mapping[str, Judgement]
 ) -> int:
-    """Write those entries whose keys and jobs are new, below the lowest number."""
+    """Write entries with new keys and jobs, below the lowest number."""
     lowest = db.execute(select(func.min(entries.c.number))).scalar()
     below = min(1, 1 if lowest is None else lowest)
     rows = [

@@ -1,4 +1,4 @@
-"""Which jobs a request has, and whose outputs are its inputs."""
+"""The jobs of a request, and the jobs whose outputs are its inputs."""
 
 import json
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ def owned_draws(history: History, *, service: str, function: str) -> list[Entry]
 
 
 def padded_draws(history: History, *, service: str, function: str) -> list[Entry]:
-    """Return those of `owned_draws` whose prompt has white space around it."""
+    """Return the `owned_draws` whose prompt has white space around it."""
     prompt = entries.c.prompt
     ends = ((prompt.startswith(s), prompt.endswith(s)) for s in " \n\r\t")
     query = (
@@ -39,7 +39,7 @@ def padded_draws(history: History, *, service: str, function: str) -> list[Entry
 
 
 def bodies(history: History, job_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the fields of requests as they were sent, by job."""
+    """Return the fields of requests as sent, by job."""
     query = select(entries.c.job_id, entries.c.body)
     rows = history.database.rows_with(query, entries.c.job_id, job_ids)
     return {job_id: json.loads(body) for job_id, body in rows}
@@ -62,7 +62,7 @@ def parents(
 
 
 def made_of(history: History, job_ids: Iterable[str]) -> dict[str, list[str]]:
-    """Return what each job may have been made of: earlier takes, then its inputs."""
+    """Return the likely sources of each job: earlier takes, then its inputs."""
     job_ids = list(job_ids)
     earlier = entries.alias()
     query = (
@@ -81,7 +81,7 @@ def made_of(history: History, job_ids: Iterable[str]) -> dict[str, list[str]]:
 
 
 def children(history: History, sweep: str) -> list[tuple[str, Entry]]:
-    """Return the jobs of a sweep that have parents, each with one of them."""
+    """Return the jobs of a sweep that have parents, each with one parent."""
     query = (
         whole_entries()
         .add_columns(tables.parents.c.job_id.label("parent_job_id"))

@@ -1,7 +1,7 @@
-"""What a record of a job changes in its entry.
+"""Merges a record of a job into its entry.
 
-Each field only moves forwards. Responses can arrive late, twice or out of order, from
-several threads and processes, and the entry still ends the same.
+Fields only move forwards. Responses can arrive late, twice or out of order, from
+several threads and processes, and the entry still ends up the same.
 """
 
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ _BILLING_ORDER = (
 
 
 def changes_from_job(entry: Entry, job: JobRecord, *, now: datetime) -> Changes:
-    """Return what a record of a job, which may be old, changes in its entry."""
+    """Return the changes from a record of a job, which may be old."""
     if entry.job_id not in (None, job.id):
         raise ServiceError(
             f"The service returned two jobs for one idempotency key, {entry.job_id} "
@@ -54,7 +54,7 @@ def changes_from_job(entry: Entry, job: JobRecord, *, now: datetime) -> Changes:
 
 
 def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
-    """Return what a response without a job changes: nothing after a job."""
+    """Return the changes from a response without a job; none if it has a job."""
     if entry.job_id is not None:
         return {}
     changes = {
@@ -66,21 +66,21 @@ def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
 
 
 def changes_from_stop(entry: Entry, *, message: str) -> Changes:
-    """Return what changes when an unanswered submission is not sent again by itself."""
+    """Return the changes when a submission is no longer resent automatically."""
     if entry.state is not EntryState.UNANSWERED:
         return {}
     return _new(entry, {"error_code": STOPPED_CODE, "error_message": message})
 
 
 def changes_from_request(entry: Entry) -> Changes:
-    """Return what changes when a submission that was stopped is sent again."""
+    """Return the changes when a stopped submission is requested again."""
     if entry.state is not EntryState.UNANSWERED:
         return {}
     return _new(entry, {"error_code": None, "error_message": None})
 
 
 def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:
-    """Return what the rebuilt entry of its job changes in an entry."""
+    """Return the changes from the rebuilt entry of the same job."""
     changes = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
     for name in ("project", "budget", "sweep"):
         changes[name] = getattr(entry, name) or getattr(rebuilt, name)
@@ -112,14 +112,14 @@ def _status(entry: Entry, job: JobRecord, now: datetime) -> Changes:
 
 
 def _ran_for(job: JobRecord) -> timedelta:
-    """Return how long a failed job ran, which tells it from one that was rejected."""
+    """Return how long a failed job ran, which distinguishes it from a rejected one."""
     if job.status is not JobStatus.FAILED or job.runtime_s is None:
         return timedelta()
     return timedelta(seconds=min(max(0.0, job.runtime_s), LONGEST_RUN_S))
 
 
 def further_status(current: JobStatus | None, read: JobStatus) -> JobStatus:
-    """Return the later of two states of a job: reads may arrive in another order."""
+    """Return the later of two states of a job: reads may arrive out of order."""
     if current is None or (read.terminal and not current.terminal):
         return read
     if current.terminal:

@@ -1,4 +1,4 @@
-"""Brings a history of an older version to this one, a step in each transaction."""
+"""Migrates an older history to this version, each step in a transaction."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def _to_12(connection: Connection) -> None:
-    """Record which jobs each score is of."""
+    """Record the jobs of each score."""
     job_scores = Table(
         "mediakit_job_scores",
         MetaData(),
@@ -57,7 +57,7 @@ def _to_12(connection: Connection) -> None:
 
 
 def _copy_grants(connection: Connection, source: str, target: str) -> None:
-    """Give the roles of a team the rights on a new table that they have on another."""
+    """Grant team roles the same rights on a new table as on another."""
     if connection.dialect.name != "postgresql":
         return
     quote = connection.dialect.identifier_preparer.quote
@@ -73,7 +73,7 @@ def _copy_grants(connection: Connection, source: str, target: str) -> None:
 def _input_hashes_in_11(connection: Connection) -> Iterator[tuple[str, str, str, str]]:
     """Yield the owner and id of each hashed job, and the hashes of what was scored.
 
-    A scorer saw the output alone, or also the row of a cell: the point in the grid, the
+    A scorer saw only the output, or also the row of a cell: the point in the grid, the
     fields of the request and the job. A repair has the row of the cell it repairs.
     """
     hashes = "SELECT service, account, job_id, sha256 FROM mediakit_hashes"
@@ -129,7 +129,7 @@ def needs_step(versions: Sequence[int]) -> bool:
 
 
 def copy_file(connection: Connection, version: int) -> Path | None:
-    """Copy the file of a history beside it; None if it is in no file."""
+    """Copy the file of a history; None if it is not in a file."""
     if connection.dialect.name != "sqlite":
         return None
     query = "SELECT file FROM pragma_database_list WHERE name = 'main'"
@@ -138,7 +138,7 @@ def copy_file(connection: Connection, version: int) -> Path | None:
 
 
 def take_step(connection: Connection, version: int) -> None:
-    """Bring a history to the next version, in the transaction of its connection."""
+    """Migrate a history to the next version, within the current transaction."""
     step = MIGRATIONS.step_from(version)
     assert step is not None
     step(connection)

@@ -1,4 +1,4 @@
-"""The file that a history has open, and whether its path still leads to it."""
+"""The open file of a history, and whether its path still leads to it."""
 
 from pathlib import Path
 
@@ -9,9 +9,10 @@ REPLACED = (
 
 
 class OpenFile:
-    """The file of a history since it was opened; without a place, there is none.
+    """The file of a history since it was opened; none without a place.
 
-    What is written to a deleted file is in no history, and a budget is counted twice.
+    What is written to a deleted file is in no history, and its charges would be missing
+    from budgets.
     """
 
     def __init__(self, place: Path | None) -> None:

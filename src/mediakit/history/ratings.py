@@ -1,4 +1,4 @@
-"""What people say of results: ratings and preferences."""
+"""Ratings and preferences that people give to results."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from mediakit.schema import FieldSpec, problems_in
 
 @dataclass(frozen=True)
 class Judgement:
-    """A person's judgement of the output of a job."""
+    """A person's rating of the output of a job."""
 
     job_id: str
     rating: int | None
@@ -46,7 +46,7 @@ class Preference:
 
 
 class Judged(TypedDict, total=False):
-    """What is judged; None removes the rating, and an empty text the note."""
+    """The parts of a judgement; None removes the rating, an empty text the note."""
 
     rating: SupportsIndex | None
     keep: bool
@@ -63,7 +63,7 @@ def judge(
     rater: str = "",
     **values: Unpack[Judged],
 ) -> Judgement:
-    """Judge a job's output; what is not given does not change.
+    """Rate a job's output; omitted arguments leave their value unchanged.
 
     Raises:
         InputError: A value is not acceptable, or the job failed, and would count as
@@ -109,7 +109,7 @@ def judgements(
 
 
 def tags(history: History, *, service: str, account: str) -> list[str]:
-    """Return all tags of outputs, each once, sorted."""
+    """Return the distinct tags of outputs, sorted."""
     table = tables.judgements
     owned = _owned(table, service, account)
     query = select(table.c.tags).distinct().where(*owned, table.c.tags != "[]")
@@ -150,7 +150,7 @@ def preferences(history: History, *, service: str, account: str) -> list[Prefere
 
 
 def _selected(kind: type[Any], table: Table) -> Select[Any]:
-    """Select the columns that are the fields of a dataclass."""
+    """Select the columns for the fields of a dataclass."""
     return select(*(table.c[field.name] for field in fields(kind)))
 
 
@@ -159,7 +159,7 @@ def _owned(table: Table, service: str, account: str) -> tuple[ColumnElement[bool
 
 
 def _checked(**values: Any) -> dict[str, Any]:
-    """Refuse what a judgement cannot have; return the rest with its tags as JSON."""
+    """Validate the parts of a judgement; return them with tags as JSON."""
     if isinstance(values.get("rating"), SupportsIndex):  # numpy has integers of its own
         rating = values["rating"]
         values["rating"] = rating if isinstance(rating, bool) else index(rating)

@@ -1,7 +1,7 @@
 """The limits of a submission, and the totals that they are compared with.
 
-A sum over the 100,000 jobs of a budget takes several times as long as a claim
-(`benchmarks/history.py`). So the unit of work that changes an entry also changes the
+Summing the 100,000 jobs of a budget takes several times as long as a claim
+(`benchmarks/history.py`). So the transaction that changes an entry also changes the
 totals of its account, budget and sweep.
 """
 
@@ -28,7 +28,7 @@ from mediakit.safe_text import shown
 
 @dataclass(frozen=True)
 class Spendable:
-    """A balance as it was read, and the account's settled total just before that."""
+    """A balance that was read, and the account's settled total just before."""
 
     micro_usd: int
     settled_micro_usd: int
@@ -36,7 +36,7 @@ class Spendable:
 
 @dataclass(frozen=True)
 class BudgetLimit:
-    """The most that all submissions under a name may cost, in every process."""
+    """The limit for all submissions under a name, in every process."""
 
     name: str
     limit_micro_usd: int
@@ -46,13 +46,13 @@ class BudgetLimit:
 
 @dataclass(frozen=True)
 class BudgetUse:
-    """The settled charges of a budget, sweep or account (spec 2.2), and its holds."""
+    """The settled charges and the holds of a budget, sweep or account (spec 2.2)."""
 
     spent_micro_usd: int
     reserved_micro_usd: int
 
     def plus(self, other: "BudgetUse", times: int = 1) -> "BudgetUse":
-        """Add another use, or subtract it: `times=-1`."""
+        """Add another use, or subtract it with `times=-1`."""
         return BudgetUse(
             self.spent_micro_usd + times * other.spent_micro_usd,
             self.reserved_micro_usd + times * other.reserved_micro_usd,
@@ -71,7 +71,7 @@ MAY_BE_MADE = (
 def refuse_beyond_balance(
     submission: Submission, spendable: Spendable, use: BudgetUse
 ) -> None:
-    """Refuse a submission that the balance does not cover; `use` includes it."""
+    """Raise if the balance does not cover a submission; `use` includes it."""
     if submission.estimate_high_micro_usd is None:
         return
     # The service admits it by its own holds: the margin of a metered price is not asked
@@ -100,7 +100,7 @@ def refuse_beyond_budget(
     is_sweep: bool = False,
     in_doubt: bool = False,
 ) -> None:
-    """Refuse a submission that a budget does not cover; `use` includes it."""
+    """Raise if a budget does not cover a submission; `use` includes it."""
     needed = submission.reserved_micro_usd
     holds = use.reserved_micro_usd - needed
     reserved = ceil(budget.margin * use.reserved_micro_usd)
@@ -134,7 +134,7 @@ def refuse_beyond_budget(
 
 
 def _margin_text(submission: Submission) -> str:
-    """Explain a hold above the estimate; empty for a hold that equals it."""
+    """Explain a hold above the estimate; "" if they are equal."""
     high_micro_usd = submission.estimate_high_micro_usd or 0
     if submission.reserved_micro_usd <= high_micro_usd:
         return ""
@@ -175,7 +175,7 @@ def sweep_total(name: str) -> str:
 
 
 def add_use(uses: Uses, entry: Entry, times: int = 1) -> None:
-    """Add what an entry spends and holds to its totals, or subtract it (spec 7.3)."""
+    """Add an entry's charge or hold to its totals, or subtract it (spec 7.3)."""
     holds = entry.state in HOLDING and entry.status is not JobStatus.FAILED
     hold = entry.reserved_micro_usd if holds else 0
     use = BudgetUse(entry.charge_micro_usd or 0, hold)
@@ -189,7 +189,7 @@ def add_use(uses: Uses, entry: Entry, times: int = 1) -> None:
 
 
 def change_totals(db: Connection, before: Entry | None, after: Entry | None) -> None:
-    """Change the totals of an entry that is added, changed or removed."""
+    """Update the totals after an entry is added, changed or removed."""
     uses: Uses = {}
     if after is not None:
         add_use(uses, after)
@@ -228,7 +228,7 @@ def _add(dialect: str) -> ReturningInsert[Any]:
 
 
 def total(db: Connection, name: str) -> BudgetUse:
-    """Return a kept total; nothing for an unknown name."""
+    """Return a stored total; zero for an unknown name."""
     query = select(totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
     row = db.execute(query.where(totals.c.name == name)).first()
     return NOTHING_USED if row is None else BudgetUse(*row)
@@ -241,7 +241,7 @@ def reserve(
     budget: BudgetLimit | None,
     sweep: BudgetLimit | None,
 ) -> None:
-    """Add a new entry to its totals, and refuse one that does not fit."""
+    """Add a new entry to its totals; raise if a limit does not cover it."""
     added: Uses = {}
     add_use(added, entry)
     limits = {}

@@ -1,7 +1,7 @@
-"""Rows of entries: which ones, in which order, and how they change.
+"""Reads and writes rows of entries: look-ups, changes and pages.
 
-Statements of each submission are made once: SQLAlchemy takes longer to make one than
-SQLite to execute it.
+The statements of each submission are built once: SQLAlchemy takes longer to build one
+than SQLite to execute it.
 """
 
 import json
@@ -63,7 +63,7 @@ def whole_entries() -> Select[Any]:
 
 
 def entry_of(row: Row[Any]) -> Entry:
-    """Return the entry of a row of `whole_entries`, which may have more columns."""
+    """Convert a row of `whole_entries`, which may have more columns, to an entry."""
     return Entry(**dict(zip(ENTRY_FIELDS, row, strict=False)))
 
 
@@ -108,7 +108,7 @@ def entries_of(
 
 
 def same_attempt(db: Connection, submission: Submission) -> Entry | None:
-    """Return the entry of the same attempt, whatever its key, or of the same key."""
+    """Return the entry of the same attempt under any key, or of the same key."""
     names = ("asked_key", "take", "attempt", "key")
     values = {name: getattr(submission, name) for name in names}
     found = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
@@ -157,7 +157,7 @@ def write_request(
 
 
 def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
-    """Write changes of an entry, and the totals that they change."""
+    """Write changes of an entry, and of the totals that depend on it."""
     if not changes:
         return entry
     after = replace(entry, **changes)
@@ -184,7 +184,7 @@ _CHILDREN = (
 
 
 def _searched(db: Connection, entry: Entry) -> str:
-    """Return the searched text; one without a prompt is titled by its sources."""
+    """Return the search text; a job without a prompt is titled by its sources."""
     sources: list[str] = []
     if not entry.prompt:
         found = db.execute(_SOURCE_TEXTS, {"of_draw": entry.draw_key})
@@ -193,7 +193,7 @@ def _searched(db: Connection, entry: Entry) -> str:
 
 
 def _retitle_children(db: Connection, source: Entry) -> None:
-    """Write the searched texts of what was made from a job, whose title has changed."""
+    """Update the search texts of jobs made from one whose title has changed."""
     for child in map(entry_of, db.execute(_CHILDREN, {"of_job": source.job_id}).all()):
         if child.draw_key != source.draw_key:
             values = {"search": _searched(db, child), "of_number": child.number}
@@ -217,7 +217,7 @@ def merge_rebuilt_entry(db: Connection, asked: Entry, rebuilt: Entry) -> Entry |
 
 
 class Chosen(TypedDict, total=False):
-    """Which entries are chosen; None chooses all. `rating` is the lowest one."""
+    """Filters for entries; None matches all. `rating` is the lowest one."""
 
     project: str | None
     kind: str | None
@@ -284,7 +284,7 @@ def where(
 
 
 def check_limit(limit: int) -> None:
-    """Refuse a number of rows that cannot be read."""
+    """Reject an invalid number of rows."""
     if not 1 <= limit <= HIGHEST_LIMIT:
         accepted = f"a whole number from 1 to {HIGHEST_LIMIT:,}"
         raise InputError("limit", got=limit, accepted=accepted)
@@ -293,7 +293,7 @@ def check_limit(limit: int) -> None:
 def page_of(
     query: Select[Any], limit: int, before: Entry | None, order: Order
 ) -> Select[Any]:
-    """Select the page behind an entry."""
+    """Select the page after an entry."""
     check_limit(limit)
     if order not in ORDERS:
         raise InputError("order", got=order, accepted=", ".join(ORDERS))

@@ -1,8 +1,8 @@
-"""What scorers say of outputs.
+"""The scores of outputs.
 
 `mediakit_scores` has each answer once, by what the scorer saw: the file, or also its
-row. `mediakit_job_scores` says which jobs it is of, and what the judge charged for
-each, also where it gave no answer that could be used.
+row. `mediakit_job_scores` has the jobs of each answer, and what the judge charged for
+each, even without a usable answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Value = float | str
 
 @dataclass(frozen=True)
 class Score:
-    """What a scorer said of the output of a job, or only what it charged.
+    """A scorer's answer about the output of a job, or only its cost.
 
     Args:
         scorer: The qualified name of the function or class.
@@ -61,7 +61,7 @@ _IS_ITS = and_(
 
 
 def save(history: History, score: Score, *, service: str, account: str) -> None:
-    """Save a score; the last one of what a scorer and version saw counts."""
+    """Save a score, which replaces an earlier one for the same input and version."""
     history.refuse_replaced()
     now = history.clock.now()
     content = (
@@ -76,7 +76,7 @@ def save(history: History, score: Score, *, service: str, account: str) -> None:
 
 
 def save_cost(history: History, score: Score, *, service: str, account: str) -> None:
-    """Save what a judge charged for an answer that cannot be used."""
+    """Save what a judge charged for an unusable answer."""
     history.refuse_replaced()
     owner = {"service": service, "account": account}
     with history.database.writing() as db:
@@ -84,7 +84,7 @@ def save_cost(history: History, score: Score, *, service: str, account: str) -> 
 
 
 def _add_cost(db: Connection, score: Score, **values: Any) -> None:
-    """Add the charge of an answer to those of earlier ones to the same question."""
+    """Add the cost of an answer to those of earlier answers to the same question."""
     names = ("job_id", "scorer", "version", "seen", "cost_micro_usd")
     row = {name: getattr(score, name) for name in names} | values
     new = insert_into(db.dialect.name, job_scores)
@@ -106,7 +106,7 @@ def unanswered_cost_micro_usd(
     service: str,
     account: str,
 ) -> int:
-    """Return what a scorer charged for these jobs without an answer, in micro-USD."""
+    """Return what a scorer charged for these jobs without an answer."""
     query = scores_query().where(
         *(job_scores.c.service == service, job_scores.c.account == account),
         *(job_scores.c.scorer == scorer, job_scores.c.version == version),
@@ -129,7 +129,7 @@ def reuse(
     service: str,
     account: str,
 ) -> None:
-    """Make stored answers the last scores of these jobs, by what was seen of each."""
+    """Make stored answers the latest scores of these jobs, by what was seen."""
     owner = {"service": service, "account": account}
     table = job_scores.c
     query = (
@@ -154,7 +154,7 @@ def reuse(
 def stored(
     history: History, input_hashes: Iterable[str], scorer: str, version: str
 ) -> dict[str, tuple[dict[str, Value], str | None]]:
-    """Return the values and the reason of a scorer, by what it saw."""
+    """Return the values and reason of a scorer's answers, by what it saw."""
     query = select(answers.c.seen, answers.c.score).where(
         answers.c.scorer == scorer, answers.c.version == version
     )
@@ -165,7 +165,7 @@ def stored(
 def of_jobs(
     history: History, job_ids: Iterable[str], *, service: str, account: str
 ) -> list[Score]:
-    """Return all scores of these jobs, the last used one last."""
+    """Return all scores of these jobs, the most recently used last."""
     query = scores_query().where(
         job_scores.c.service == service, job_scores.c.account == account
     )
@@ -174,13 +174,13 @@ def of_jobs(
 
 
 def scores_query() -> Select[Any]:
-    """Select scores for `score_of`, the last used one last."""
+    """Select scores for `score_of`, the most recently used last."""
     query = select(*_COLUMNS, job_scores.c.used_at).select_from(job_scores)
     return query.outerjoin(answers, _IS_ITS).order_by(job_scores.c.used_at)
 
 
 def score_of(row: Any) -> Score:
-    """Return a score from a row of `scores_query`."""
+    """Convert a row of `scores_query` to a score."""
     job_id, scorer, version, input_hash, score, cost_micro_usd, scored_at = row[:7]
     values, reason = _read(score or "{}")
     rest = (values, reason, cost_micro_usd, scored_at)
@@ -197,7 +197,7 @@ def _read(score: str) -> tuple[dict[str, Value], str | None]:
 
 
 def visible(scores: Sequence[Score], *, by_job: bool = False) -> dict[str, list[Score]]:
-    """Return the scores of each job with the values that count.
+    """Return the current scores of each job.
 
     A name has the values of the scorer and version that used it last, so that all
     values of a column have one meaning.
@@ -231,7 +231,7 @@ def visible(scores: Sequence[Score], *, by_job: bool = False) -> dict[str, list[
 
 
 def reason_text(scores: Sequence[Score]) -> str | None:
-    """Return the reason of a job's scores; of several, each with its names."""
+    """Return the reason of a job's scores; several are prefixed by their names."""
     reasons = [each for each in scores if each.reason]
     if len(reasons) < 2:
         return reasons[0].reason if reasons else None
@@ -242,7 +242,7 @@ def reason_text(scores: Sequence[Score]) -> str | None:
 
 
 def scores_text(scores: Sequence[Score]) -> str:
-    """Return a job's scores and reasons in words: "stars 4 (The kite is small.)"."""
+    """Return a job's scores and reasons as text: "stars 4 (The kite is small.)"."""
     texts = []
     for score in scores:
         words = [_value_text(*item) for item in score.values.items()]
@@ -272,7 +272,7 @@ def cost_micro_usd(scores: Iterable[Score]) -> int | None:
 def save_sha256(
     history: History, job_id: str, sha256: str, *, service: str, account: str
 ) -> None:
-    """Save the hash of an output, so that it is not fetched again."""
+    """Save the hash of an output, so that it is not downloaded again."""
     row = {"service": service, "account": account, "job_id": job_id, "sha256": sha256}
     history.database.save(hashes, [row], update=("sha256",))
 

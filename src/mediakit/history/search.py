@@ -1,4 +1,4 @@
-"""The text in which a search looks for a job, and the words of a search."""
+"""The text that a search matches for a job, and the words of a query."""
 
 import json
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def folded(text: str) -> str:
 
 
 def search_text(entry: Entry, sources: Iterable[str] = ()) -> str:
-    """Return the searched text: every word of the title, then what else is searched.
+    """Return the search text: the words of the title, then other searched texts.
 
     `sources` are the searched titles of the jobs that it was made from.
     """
@@ -46,11 +46,11 @@ def search_text(entry: Entry, sources: Iterable[str] = ()) -> str:
 
 
 def searched_title(text: str) -> str:
-    """Return the words of the title in a searched text."""
+    """Return the words of the title in a search text."""
     return text.partition(TITLE_END)[0]
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a search, each once."""
+    """Return the distinct words of a query."""
     words = folded(text).split()
     return list(dict.fromkeys(word.strip(AROUND_NAMES) or word for word in words))

@@ -1,6 +1,6 @@
-"""The history: jobs and money, each change one unit of work.
+"""The history: jobs and money, each change in one transaction.
 
-Beside it are `ratings`, `lineage`, `forms` and `uploads`.
+The modules `ratings`, `lineage`, `forms` and `uploads` add to it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -119,7 +119,7 @@ class History:
         parents: Sequence[Parent] = (),
         origin: str | None = None,
     ) -> tuple[Entry, bool]:
-        """Write a submission before it is sent, if all limits given cover it.
+        """Write a submission before it is sent, if all given limits cover it.
 
         Returns its entry, and whether it is new: False if this attempt has an entry.
         """
@@ -147,7 +147,7 @@ class History:
         return entry, True
 
     def refuse_replaced(self) -> None:
-        """Raise if the file of the history is another one than was opened."""
+        """Raise if the file of the history was replaced after it was opened."""
         if self.database.file.is_replaced:
             raise MediakitError(
                 f"The history {self.database.name} cannot record it. {REPLACED} "
@@ -201,7 +201,7 @@ class History:
         return self._change(entries.c.job_id, job.id, changes_of)
 
     def record_job(self, key: str, job: JobRecord) -> Entry:
-        """Record the state of the job with this key, however old the record is."""
+        """Record the state of the job with this key, whatever the record's age."""
         now = self.clock.now()
         # Nearly every answer is new, so it is not looked up before the lock is taken.
         with self.database.writing() as db:
@@ -233,7 +233,7 @@ class History:
         return entry
 
     def record_refusal(self, key: str, *, code: str, message: str) -> Entry:
-        """Record a response without a job, whose hold ends (spec 7.1)."""
+        """Record a response without a job, which releases the hold (spec 7.1)."""
         entry = self._change(
             entries.c.key,
             key,
@@ -244,7 +244,7 @@ class History:
         return entry
 
     def record_stop(self, key: str, *, message: str) -> None:
-        """Record that a submission without an answer is sent again only on request."""
+        """Record that an unanswered submission is resent only on request."""
         self._change(
             entries.c.key, key, lambda entry: changes_from_stop(entry, message=message)
         )
@@ -265,7 +265,7 @@ class History:
     def _change(
         self, column: Column[Any], value: str, changes_of: Callable[[Entry], Changes]
     ) -> Entry | None:
-        """Change the entry with this key or job id; None if there is none."""
+        """Change the entry with this key or job id; None without one."""
         with self.database.writing() as db:
             entry = first_entry(db, column, value)
             return entry and change_entry(db, entry, changes_of(entry))
@@ -273,11 +273,11 @@ class History:
     # -- look-ups -----------------------------------------------------------------
 
     def find(self, job_id: str) -> Entry | None:
-        """Return the entry of a job; None when it is not in this history."""
+        """Return the entry of a job; None if it is not in this history."""
         return self._first(entries.c.job_id, job_id)
 
     def find_key(self, key: str) -> Entry | None:
-        """Return the entry of an idempotency key; None when it was never claimed."""
+        """Return the entry of an idempotency key; None if it was never claimed."""
         return self._first(entries.c.key, key)
 
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
@@ -292,7 +292,7 @@ class History:
         return self._whole(query, asked_key=asked_key, draw_key=draw_key)
 
     def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
-        """Return the entries that are not answered yet, oldest first."""
+        """Return the entries without a response, oldest first."""
         return self._entries(
             whole_entries()
             .where(*where(service=service, account=account), _IS_OPEN)
@@ -301,7 +301,7 @@ class History:
         )
 
     def unsettled(self, *, service: str) -> list[Entry]:
-        """Return the jobs of all accounts without a charge, oldest first (spec 2.2)."""
+        """Return the unsettled jobs of all accounts, oldest first (spec 2.2)."""
         return self._entries(
             whole_entries()
             .where(entries.c.service == service, _IS_OPEN)
@@ -312,7 +312,7 @@ class History:
     def outputs_at(
         self, urls: Iterable[str], *, service: str | None = None
     ) -> dict[str, Entry]:
-        """Return the entries whose outputs have these URLs, by URL."""
+        """Return the entries whose outputs are at these URLs, by URL."""
         query = whole_entries().where(*where(service=service))
         rows = self.database.rows_with(query, entries.c.output_url, urls)
         oldest_first = sorted(map(entry_of, rows), key=lambda entry: entry.number)
@@ -321,7 +321,7 @@ class History:
     def usual_runtime_s(
         self, *, service: str, kind: str, function: str
     ) -> float | None:
-        """Return the median seconds, queue included, of the latest completed jobs."""
+        """Return the median seconds, queue included, of recently completed jobs."""
         query = (
             select(entries.c.submitted_at, entries.c.finished_at)
             .where(entries.c.service == service, entries.c.kind == kind)
@@ -366,11 +366,11 @@ class History:
         return self._use(sweep_total(name))
 
     def budget_limit(self, name: str) -> BudgetLimit | None:
-        """Return the limit that a budget had last; None if it never had one."""
+        """Return the latest limit of a budget; None if it never had one."""
         return self._limit(name, budget_total(name))
 
     def sweep_limit(self, name: str) -> BudgetLimit | None:
-        """Return the limit that a sweep had last, by its id; None for none."""
+        """Return the latest limit of a sweep; None if it never had one."""
         return self._limit(name, sweep_total(name))
 
     def _use(self, name: str) -> BudgetUse:
@@ -390,13 +390,13 @@ class History:
         service: str | None = None,
         account: str | None = None,
     ) -> int:
-        """Return the sum of the charges settled since an instant, micro-USD."""
+        """Return the sum of the charges settled since an instant, in micro-USD."""
         late = () if since is None else (entries.c.settled_at >= since,)
         query = select(func.sum(entries.c.charge_micro_usd))
         return self._whole(query.where(*where(service=service, account=account), *late))
 
     def budget_charges(self, name: str) -> list[tuple[datetime, int]]:
-        """Return when each charge of a budget settled, and its micro-USD."""
+        """Return the settlement time and micro-USD of each charge of a budget."""
         at = func.coalesce(
             entries.c.settled_at, entries.c.finished_at, entries.c.created_at
         )
@@ -408,7 +408,7 @@ class History:
         return [(when, charge) for when, charge in self.database.rows(query)]
 
     def services(self, names: Iterable[str]) -> list[str]:
-        """Return which of some services have entries, that of the newest first."""
+        """Return which of some services have entries, the most recent first."""
         query = (
             select(entries.c.service)
             .where(entries.c.service.in_(names))
@@ -420,7 +420,7 @@ class History:
     def projects(
         self, *, service: str | None = None, account: str | None = None
     ) -> list[str]:
-        """Return the labels of projects, each once, sorted."""
+        """Return the distinct project labels, sorted."""
         query = (
             select(entries.c.project)
             .distinct()

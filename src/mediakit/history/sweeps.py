@@ -1,4 +1,4 @@
-"""The sweeps that were run: their cells, and what became of them."""
+"""The sweeps that were run, their cells, and the outcomes."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -59,7 +59,7 @@ class Sweep:
 
 
 class SweepCell(NamedTuple):
-    """A cell of a sweep: its request, and where it is in the grid."""
+    """A cell of a sweep: its request, and its place in the grid."""
 
     asked_key: str
     take: int
@@ -70,7 +70,7 @@ class SweepCell(NamedTuple):
 def save_sweep(
     history: History, sweep: Sweep, cells: Iterable[SweepCell], *, service: str
 ) -> None:
-    """Save a sweep as it begins; a sweep that is there already does not change."""
+    """Save a sweep when it begins; an existing one is not changed."""
     row = {
         "id": sweep.id,
         "service": service,
@@ -101,9 +101,10 @@ def save_sweep(
 def change_request(
     history: History, sweep_id: str, cell: SweepCell, asked_key: str
 ) -> None:
-    """Save another request of a cell, whose file was changed since the sweep began.
+    """Save another request for a cell whose file was changed during the sweep.
 
-    Other cells may have had that request, so its place in the grid has to match, too.
+    Other cells may have had the old request, so the place in the grid has to match,
+    too.
     """
     table = sweep_cells.c
     query = select(table.number, table.point).where(
@@ -183,7 +184,7 @@ def sweep_names(
 
 
 def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFrame":
-    """Return the sweeps of a service as a frame, the newest first."""
+    """Return the sweeps of a service as a frame, newest first."""
     import pandas as pd
 
     is_completed = entries.c.status == JobStatus.COMPLETED
@@ -280,5 +281,5 @@ def score_means(
 
 
 def _number(column: Any) -> Any:
-    """Select an instant as the integer that is stored."""
+    """Select an instant as the stored integer."""
     return type_coerce(column, BigInteger)

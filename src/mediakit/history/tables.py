@@ -1,4 +1,4 @@
-"""The tables of the history in this version; `migrations` has the older ones."""
+"""The current tables of the history; `migrations` has older versions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -58,7 +58,7 @@ def storable(text: str) -> str:
 
 
 class Words(TypeDecorator[str]):
-    """Text from outside, which may not be storable."""
+    """Untrusted text, in which unstorable characters are replaced."""
 
     impl = Text
     cache_ok = True
@@ -69,7 +69,7 @@ class Words(TypeDecorator[str]):
 
 
 def choice_of(kind: type[StrEnum]) -> Enum:
-    """Return the type of a column with members of an enumeration, stored as text."""
+    """Return the column type of an enumeration, which is stored as text."""
     values = [each.value for each in kind]
     return Enum(kind, native_enum=False, length=20, values_callable=lambda _: values)
 
@@ -286,7 +286,7 @@ drafts = Table(
 
 
 def has_later_attempt() -> ColumnElement[bool]:
-    """Return the condition of an entry that is not the last attempt at its take."""
+    """Return the condition that an entry is not the last attempt at its take."""
     later = entries.alias("later")
     return exists().where(
         later.c.asked_key == entries.c.asked_key,
@@ -302,7 +302,7 @@ def upsert(
     *,
     update: Collection[str] = (),
 ) -> None:
-    """Insert rows; of a row that exists, update only the given columns."""
+    """Insert rows; in existing rows, update only the given columns."""
     if rows:
         db.execute(upserting(db.dialect.name, table, tuple(update)), rows)
 
@@ -319,5 +319,5 @@ def upserting(dialect: str, table: Table, update: tuple[str, ...] = ()) -> Inser
 
 
 def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that may have an ON CONFLICT."""
+    """Return an INSERT that supports ON CONFLICT."""
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)

@@ -1,4 +1,4 @@
-"""The title of a job."""
+"""The titles of jobs."""
 
 import json
 from collections.abc import Mapping
@@ -42,17 +42,17 @@ def subject_of(entry: Entry, names: Mapping[str, str] = NO_NAMES) -> str:
 
 
 def file_name_at(url: str) -> str:
-    """Return the name of the file at a URL; "" where that says nothing to people."""
+    """Return the file name at a URL; "" if it means nothing to people."""
     path = PurePosixPath(parts_of(url).path)
     return path.name if path.suffix and len(path.stem) < OPAQUE_CHARACTERS else ""
 
 
 def take_text(entry: Entry) -> str:
-    """Return which take of its request a job is: "take 2"; "" for the first."""
+    """Return the take of a job: "take 2"; "" for the first."""
     return f"take {entry.take}" if entry.take > 1 else ""
 
 
 def short_subject(entry: Entry, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the subject in a few words, as a name among others, with its take."""
+    """Return the subject in a few words, with its take, as a name within a text."""
     words = shorten(subject_of(entry, names), NAME_CHARACTERS, placeholder="…")
     return f"{words} ({take})" if (take := take_text(entry)) else words

@@ -1,4 +1,4 @@
-"""Which files were uploaded, and where they are."""
+"""The uploaded files and their URLs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -35,7 +35,7 @@ def remember_upload(history: History, *, service: str, upload: Upload) -> str:
 def uploaded(
     history: History, *, service: str, sha256: str, content_type: str
 ) -> str | None:
-    """Return the permanent URL of uploaded bytes; None without an upload."""
+    """Return the permanent URL of uploaded bytes; None if they were not uploaded."""
     table = tables.uploads
     query = select(table.c.url).where(
         table.c.service == service,
@@ -46,7 +46,7 @@ def uploaded(
 
 
 def forget_uploads(history: History, urls: Iterable[str], *, service: str) -> None:
-    """Forget the uploads with some URLs, so that their files are uploaded again."""
+    """Forget the uploads at some URLs, so that their files are uploaded again."""
     table = tables.uploads
     conditions = (table.c.service == service, table.c.url.in_(sorted(set(urls))))
     with history.database.writing() as db:
@@ -54,7 +54,7 @@ def forget_uploads(history: History, urls: Iterable[str], *, service: str) -> No
 
 
 def uploads_at(history: History, urls: Iterable[str], *, service: str) -> list[Upload]:
-    """Return the uploads with some URLs, sorted by URL."""
+    """Return the uploads at some URLs, sorted by URL."""
     table = tables.uploads
     query = (
         select(*(table.c[field.name] for field in fields(Upload)))

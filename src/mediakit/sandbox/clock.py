@@ -11,7 +11,7 @@ def iso(us: int) -> str:
 
 
 class SandboxClock:
-    """Real time since an epoch, times a speed; it never goes back.
+    """Real time since an epoch, scaled by a speed; it never goes back.
 
     It follows the system's wall clock, not the monotonic one, so that the day is right
     after the machine has slept. When the wall clock is set back, this one stands still
@@ -26,7 +26,7 @@ class SandboxClock:
         self._latest_us = epoch_us
 
     def now_us(self) -> int:
-        """Return the sandbox's time, microseconds since 1970."""
+        """Return the sandbox's time in microseconds since 1970."""
         self._latest_us = max(self._latest_us, self._followed_us())
         return self._latest_us
 
@@ -39,24 +39,24 @@ class SandboxClock:
         return to_instant(self.now_us())
 
     def advance(self, seconds: float) -> None:
-        """Skip sandbox time; the clock then runs as before."""
+        """Skip sandbox time; the clock then continues as before."""
         self.advance_to(self.now_us() + round(seconds * US_PER_S))
 
     def advance_to(self, to_us: int) -> None:
-        """Skip to an instant of the sandbox; a past instant changes nothing."""
+        """Skip to an instant of the sandbox's time; a past one changes nothing."""
         if to_us > self.now_us():
             # Not from `now_us`, which stands still when the wall clock was set back:
             # the skipped time would be lost while the wall clock catches up.
             self._epoch_us += to_us - self._followed_us()
 
     def ahead_s(self) -> float:
-        """Return how far it is ahead of the real clock, seconds."""
+        """Return the seconds by which it is ahead of the real clock."""
         return (self.now_us() - to_us(self._system.now())) / US_PER_S
 
     def us_in(self, real_s: float) -> int:
-        """Return its time in some real seconds, microseconds since 1970."""
+        """Return its time after some real seconds, in microseconds since 1970."""
         return self.now_us() + round(real_s * self._speed * US_PER_S)
 
     def real_s_until(self, due_us: int) -> float:
-        """Return the real seconds until an instant of the sandbox; 0 when past."""
+        """Return the real seconds until a sandbox instant; 0 if it has passed."""
         return max(0.0, (due_us - self.now_us()) / US_PER_S / self._speed)

@@ -1,4 +1,4 @@
-"""The data directory of a sandbox, and the account and address that stay in it."""
+"""The data directory of a sandbox, with its account and address."""
 
 import fcntl
 import json
@@ -25,14 +25,14 @@ PRIVATE_FOLDERS = ("files", "scratch")
 
 @dataclass(frozen=True)
 class Account:
-    """What stays the same for the lifetime of a data directory."""
+    """The account, which stays the same for the lifetime of a data directory."""
 
     identity: str
     api_key: str = field(repr=False)
 
 
 class DataDir:
-    """A data directory and the small files in it that are not the database."""
+    """A data directory, and its small files besides the database."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().resolve()
@@ -47,7 +47,7 @@ class DataDir:
             ) from None
 
     def _make_private(self) -> None:
-        """Let only the owner read what is in it, even if others can read the folder."""
+        """Let only the owner read the contents, whoever can read the folder."""
         # SQLite gives its other files the permissions of the database.
         self.database.touch(mode=0o600)
         for name in PRIVATE_FILES:
@@ -63,9 +63,9 @@ class DataDir:
         return self.path / "sandbox.sqlite3"
 
     def try_lock(self) -> int | None:
-        """Return the descriptor of the lock; None while another server has it.
+        """Return the descriptor of the lock; None if another server has it.
 
-        The lock ends with the process, however that ends, or when it is closed.
+        The lock ends when it is closed or the process ends, however that happens.
         """
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -83,7 +83,7 @@ class DataDir:
         return descriptor
 
     def account(self) -> Account | None:
-        """Read the account; None before a server has created it."""
+        """Read the account; None until a server creates it."""
         fields = self._read("account.json")
         return None if fields is None else Account(**fields)
 
@@ -99,14 +99,14 @@ class DataDir:
         return account
 
     def base_url(self) -> str | None:
-        """Read the current or last URL of its server; None when there was none."""
+        """Read the latest URL of its server; None if there was none."""
         base_url: str | None = self._server().get("base_url")
         return base_url
 
     def server_pid(self) -> int | None:
-        """Read the process of its server; None while it has none.
+        """Read the process ID of its server; None without one.
 
-        A server that was killed leaves its number.
+        A killed server leaves its ID behind.
         """
         pid: int | None = self._server().get("pid")
         return pid

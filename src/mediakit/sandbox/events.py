@@ -1,4 +1,4 @@
-"""Events: their content and their receivers (spec 6.1, 6.3)."""
+"""Events: their content and receivers (spec 6.1, 6.3)."""
 
 import uuid
 from typing import Literal, get_args
@@ -18,10 +18,10 @@ TEST = "webhook.test"
 
 
 def announce(service: SandboxService, job_id: str) -> None:
-    """Record the event of a job that has just ended, with a delivery to each receiver.
+    """Record the event of a job that has just ended, with a delivery per receiver.
 
-    Call it inside the transaction that ends the job, so that each ended job has
-    exactly one event, even after a kill.
+    Call it inside the transaction that ends the job, so that each ended job has exactly
+    one event, even after a kill.
     """
     job = jobs.find(service.db, job_id)
     if job is None or not job.terminal:
@@ -76,7 +76,7 @@ def _add(
 
 
 def _data(service: SandboxService, job: JobRow) -> EndedJob:
-    """Return a job as its event shows it: its state at its end (spec 2.1, 6.3)."""
+    """Return a job as in its event: its state at its end (spec 2.1, 6.3)."""
     fields = {"error": None, **job_fields(job, job.base_url or service.base_url)}
     return EndedJob(
         **fields | {"billing": None},

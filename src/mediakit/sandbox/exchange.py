@@ -1,4 +1,4 @@
-"""Reads requests strictly, and responds: an invalid request is a 422, never a 500."""
+"""Reads requests strictly and responds; an invalid request is a 422, never a 500."""
 
 from collections.abc import Mapping
 from itertools import takewhile
@@ -44,7 +44,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def validated(kind: type[Model], values: Mapping[str, Any]) -> Model:
-    """Read values as a model, or name the first invalid field."""
+    """Validate values as a model; the error names the first invalid field."""
     try:
         return kind.model_validate(values)
     except ValidationError as problem:
@@ -109,7 +109,7 @@ async def _read(request: Request) -> bytes:
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse a JSON object, in which all numbers can be stored."""
+    """Parse a JSON object whose numbers can all be stored."""
     try:
         value = from_json(raw, allow_inf_nan=False)
     except ValueError as problem:
@@ -123,7 +123,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
 
 def _fits(value: object) -> bool:
-    """Return whether all numbers are finite and have 64 bits."""
+    """Return whether all numbers are finite and fit into 64 bits."""
     if isinstance(value, int | float):
         return -MAX_INTEGER <= value <= MAX_INTEGER  # false for an infinity
     if isinstance(value, dict):
@@ -132,7 +132,7 @@ def _fits(value: object) -> bool:
 
 
 class WireResponse(Response):
-    """The response with an answer of the wire."""
+    """The response with a wire model."""
 
     media_type = "application/json"
 
@@ -149,5 +149,5 @@ class WireResponse(Response):
 def message_response(
     status: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return the response of a request-level error, `{message}`."""
+    """Return a request-level error, `{message}`."""
     return JSONResponse({"message": message}, status, headers)

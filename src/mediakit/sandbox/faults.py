@@ -1,6 +1,6 @@
 """Scripted faults: what goes wrong, where and how often.
 
-Each query that finds a counted rule counts it down. Faults are kept in memory: a
+Each look-up that finds a counted rule counts it down. Faults are kept in memory: a
 restarted sandbox has none.
 """
 
@@ -47,10 +47,10 @@ class FunctionPlace(RequestBody):
 
 
 class RequestPlace(FunctionPlace):
-    """Only some requests.
+    """A filter for requests.
 
-    A path is the beginning of the request's path, or a part of it when it does not
-    begin with a slash; `*` means any text.
+    A path matches the beginning of the request's path, or any part of it if it does not
+    begin with a slash; `*` matches any text.
     """
 
     method: Literal["DELETE", "GET", "HEAD", "POST", "PUT"] | None = None
@@ -58,7 +58,7 @@ class RequestPlace(FunctionPlace):
 
 
 class FaultRule(RequestBody):
-    """What goes wrong, where, and how often; without a count, always."""
+    """What goes wrong, where, and how often; always, without a count."""
 
     where: FunctionPlace | None = None
     count: Times | None = None
@@ -71,40 +71,40 @@ class RequestRule(FaultRule):
 
 
 class Latency(RequestRule):
-    """A delay in real seconds."""
+    """Delays a response, in real seconds."""
 
     kind: Literal["latency"]
     seconds: Seconds
 
 
 class DropBefore(RequestRule):
-    """A connection that is closed before anything is done."""
+    """Closes the connection before the request is handled."""
 
     kind: Literal["drop_before"]
 
 
 class DropAfter(RequestRule):
-    """A connection that is closed once everything is done."""
+    """Closes the connection after the request was handled."""
 
     kind: Literal["drop_after"]
 
 
 class Truncate(RequestRule):
-    """A body of which only the first bytes are sent; half of them by default."""
+    """Sends only the first bytes of a body; half of them by default."""
 
     kind: Literal["truncate"]
     bytes: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
 
 
 class Slow(RequestRule):
-    """A throttled response, in bytes a real second."""
+    """Throttles a response, in bytes per real second."""
 
     kind: Literal["slow"]
     bytes_per_s: BytesPerSecond
 
 
 class Status(RequestRule):
-    """A response in place of the real one, before or after the request is handled."""
+    """Replaces the response, before or after the request is handled."""
 
     kind: Literal["status"]
     status: Annotated[int, AfterValidator(_error_or_200)]
@@ -124,34 +124,34 @@ class Status(RequestRule):
 
 
 class StuckQueue(FaultRule):
-    """Queued jobs that do not start until the fault is cleared."""
+    """Keeps queued jobs from starting until the fault is cleared."""
 
     kind: Literal["stuck_queue"]
     count: None = None
 
 
 class LateSettlement(FaultRule):
-    """A delay of the settlement, sandbox seconds."""
+    """Delays the settlement, in sandbox seconds."""
 
     kind: Literal["late_settlement"]
     seconds: LateSeconds
 
 
 class BillingUnavailable(FaultRule):
-    """A charge that cannot be read."""
+    """Makes a charge unreadable."""
 
     kind: Literal["billing_unavailable"]
 
 
 class RateDrift(FaultRule):
-    """A charge that is multiplied, up to the hold."""
+    """Multiplies a charge, up to the hold."""
 
     kind: Literal["rate_drift"]
     factor: Annotated[float, Field(ge=0, le=100)]
 
 
 class FailRender(FaultRule):
-    """A job that fails when it starts."""
+    """Makes a job fail when it starts."""
 
     kind: Literal["fail_render"]
     code: Annotated[ErrorCode, Field(strict=False)] = ErrorCode.PROVIDER_ERROR
@@ -159,7 +159,7 @@ class FailRender(FaultRule):
 
 
 class Outage(FaultRule):
-    """Submissions that find the service unavailable."""
+    """Makes the service unavailable for submissions."""
 
     kind: Literal["outage"]
 
@@ -188,7 +188,7 @@ Found = TypeVar("Found", bound=FaultRule)
 
 @dataclass
 class Fault:
-    """A rule in force, and how often it can still happen; None for no limit."""
+    """An active rule, and its remaining count; None for no limit."""
 
     id: str
     rule: AnyRule
@@ -196,7 +196,7 @@ class Fault:
     created_us: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as it is listed."""
+        """Return the fault as listed by the API."""
         where = self.rule.where or FunctionPlace()
         return {
             "id": self.id,
@@ -217,15 +217,15 @@ class Faults:
 
     @property
     def scripted(self) -> bool:
-        """Return whether a fault is in force."""
+        """Return whether any fault is active."""
         return bool(self._faults)
 
     def in_force(self) -> list[Fault]:
-        """List the faults that can still happen, oldest first."""
+        """List the active faults, oldest first."""
         return list(self._faults)
 
     def add(self, body: Mapping[str, Any], now_us: int) -> Fault:
-        """Put a rule in force."""
+        """Activate a rule."""
         rule = read_rule(body)
         function = rule.where and rule.where.function
         if function and function not in {*self._kinds, *self._kinds.values()}:
@@ -238,13 +238,13 @@ class Faults:
         return fault
 
     def remove(self, fault_id: str) -> bool:
-        """Remove a fault; False when there is none with this id."""
+        """Remove a fault; return False for an unknown id."""
         before_n = len(self._faults)
         self._faults = [each for each in self._faults if each.id != fault_id]
         return len(self._faults) < before_n
 
     def clear(self) -> int:
-        """Remove all faults; return how many were still in force."""
+        """Remove all faults; return how many were still active."""
         n = len(self._faults)
         self._faults = []
         return n
@@ -265,7 +265,7 @@ class Faults:
         return self._take(kind, lambda rule: self._is(rule, function))
 
     def stuck_functions(self) -> list[str]:
-        """List the paths of the functions whose queued jobs do not start."""
+        """List the paths of functions whose queued jobs do not start."""
         stuck = self._of_kind(StuckQueue)
         return [
             path for path in self._kinds if any(self._is(rule, path) for rule in stuck)
@@ -274,14 +274,14 @@ class Faults:
     def drifted_micro_usd(
         self, function: str, charge_micro_usd: int, *, hold_micro_usd: int
     ) -> int:
-        """Return the charge of a completing job once its rate has drifted."""
+        """Return the charge of a completing job after any rate drift."""
         rule = self.take_for_function(RateDrift, function)
         if rule is None:
             return charge_micro_usd
         return min(round(charge_micro_usd * Fraction(str(rule.factor))), hold_micro_usd)
 
     def hides_billing(self, job_id: str) -> bool:
-        """Return whether the charge of an ended job cannot be read."""
+        """Return whether the charge of an ended job is unreadable."""
         if not self._of_kind(BillingUnavailable):
             return False
         function = self._db.value("SELECT function FROM job WHERE id = ?", job_id)
@@ -307,7 +307,7 @@ class Faults:
 
 
 def read_rule(body: Mapping[str, Any]) -> AnyRule:
-    """Read a rule."""
+    """Parse a rule."""
     try:
         return _RULES.validate_python(body)
     except ValidationError as problem:

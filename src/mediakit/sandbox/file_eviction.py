@@ -1,4 +1,4 @@
-"""Keeps the files of a sandbox below its limit, the newest ones (spec 4.18)."""
+"""Evicts the oldest files when a sandbox exceeds its disk limit (spec 4.18)."""
 
 import re
 
@@ -11,10 +11,10 @@ _OWN_NAME = re.compile(r"/files/([\w-]+)")
 
 
 def evict_oldest_files(service: SandboxService) -> None:
-    """Remove files that exceed the size limit, oldest first.
+    """Remove the oldest files until the size limit is met.
 
-    The job of a removed output reads as erased (spec 4.18). Files that a queued or
-    running job refers to are kept.
+    The job of a removed output reads as erased (spec 4.18). Files of queued and running
+    jobs are kept.
     """
     db = service.db
     now_us = service.clock.now_us()

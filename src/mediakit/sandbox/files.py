@@ -1,4 +1,4 @@
-"""The files of a data directory: with unguessable names, written atomically."""
+"""The files of a data directory: unguessable names, atomic writes."""
 
 import os
 import secrets
@@ -36,13 +36,13 @@ def address_of(name: str, content_type: str | None) -> str:
 
 
 def name_in(path: str) -> str | None:
-    """Return the name in a file's path; None when it is not a file's path."""
+    """Return the file name in a URL path; None for other paths."""
     head, _, last = path.rpartition("/")
     return last.split(".", 1)[0] or None if head == "/files" else None
 
 
 class Files:
-    """Outputs and uploads by name, and the scratch folders of running jobs.
+    """Outputs and uploads by name, and scratch folders of running jobs.
 
     A file is visible under its name only when it is complete: it is written to a
     `.part` file beside it and then renamed.
@@ -55,11 +55,11 @@ class Files:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def path(self, name: str) -> Path:
-        """Return the path of the complete file of this name."""
+        """Return the path of the complete file with this name."""
         return self._folder / name
 
     def part(self, name: str) -> Path:
-        """Return the path to write a file to until it is complete; new at each call."""
+        """Return a new path for writing an incomplete file."""
         return self._folder / f"{name}.{secrets.token_hex(4)}.part"
 
     async def keep(self, part: Path, name: str) -> None:
@@ -67,7 +67,7 @@ class Files:
         await to_thread.run_sync(_keep, part, self.path(name))
 
     def size_bytes(self, name: str) -> int:
-        """Return the size of a file; 0 when it is absent."""
+        """Return the size of a file; 0 if it is missing."""
         try:
             return self.path(name).stat().st_size
         except FileNotFoundError:
@@ -78,7 +78,7 @@ class Files:
         self.path(name).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Remove every complete file; a writer removes its own part."""
+        """Remove every complete file; writers remove their own parts."""
         for path in self._folder.iterdir():
             if path.suffix != ".part":
                 path.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""The policy for outbound requests: which URLs and addresses they may reach.
+"""The policy for outbound requests: which URLs and addresses are allowed.
 
-A URL from outside may name this machine, its network or a cloud's metadata service.
+An untrusted URL may point to this machine, its network or a cloud's metadata service.
 The host is resolved once, all its addresses are checked, and the connection uses a
-checked address, which defeats DNS rebinding. The resolved address is checked, never
+checked address, which prevents DNS rebinding. The resolved address is checked, never
 the text, because the resolver accepts spellings of 127.0.0.1 that a parser does not.
 """
 
@@ -64,7 +64,7 @@ def unmapped(address: Address) -> Address:
 
 
 def is_allowed(address: Address, *, allow_loopback: bool) -> bool:
-    """Return whether an address may be connected to."""
+    """Return whether connections to an address are allowed."""
     address = unmapped(address)
     if address.is_loopback:
         return allow_loopback
@@ -119,7 +119,7 @@ def parsed(url: str) -> httpx.URL:
 
 
 class Outbound:
-    """Sends requests to checked addresses, each on a connection of its own.
+    """Sends requests to checked addresses, each on its own connection.
 
     It follows no redirects, uses no proxy of the environment, and keeps no cookies.
     """
@@ -182,7 +182,7 @@ class Outbound:
     async def fetch(
         self, url: str, to: Path, *, max_bytes: int, max_seconds: float
     ) -> None:
-        """Fetch a URL to a file, within limits."""
+        """Download a URL to a file, within limits."""
         waits = ("connect", "read", "write", "pool")
         timeouts_s = dict.fromkeys(waits, CONNECT_TIMEOUT_S)
         try:
@@ -203,7 +203,7 @@ class Outbound:
 async def _first_answer(
     sender: httpx.AsyncHTTPTransport, requests: list[httpx.Request]
 ) -> httpx.Response:
-    """Send to the first address that takes a connection."""
+    """Send the request to the first address that accepts a connection."""
     for request in requests[:-1]:
         try:
             return await sender.handle_async_request(request)

@@ -1,4 +1,4 @@
-"""The state that the parts of one running sandbox share."""
+"""The state shared by the parts of one running sandbox."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ UNKNOWN_KEY = "The API key is not known here."
 
 @dataclass(frozen=True)
 class SandboxService:
-    """One running sandbox: what its parts share."""
+    """One running sandbox: the state that its parts share."""
 
     settings: Sandbox
     base_url: str
@@ -47,10 +47,10 @@ def service_of(request: Request) -> SandboxService:
 
 
 def base_url_of(request: Request) -> str:
-    """Return the URL at which the caller reaches this service, for URLs in responses.
+    """Return the caller's base URL of this service, for URLs in responses.
 
-    On loopback it is one fixed URL. A service on a network can have several, so the
-    one in the request is used.
+    On loopback it is fixed. A service on a network can have several, so the one in the
+    request is used.
     """
     service = service_of(request)
     if is_loopback(service.settings.host):
@@ -59,7 +59,7 @@ def base_url_of(request: Request) -> str:
 
 
 def caller_of(request: Request) -> ApiCaller:
-    """Return the caller of a request's key; 401 or 403 without one (spec 5)."""
+    """Return the caller that a request's key identifies; 401 or 403 without one."""
     secret = request.headers.get("x-api-key")
     if not secret:
         raise RequestError(401, "The header X-API-Key is missing.")

@@ -51,13 +51,13 @@ PUSH_BACK_CAP_S = HOUR_S
 
 
 def gap_us(failed_n: int, jitter: Random) -> int:
-    """Return the time from a failed attempt to the next one, microseconds."""
+    """Return the time between a failed attempt and the next, in microseconds."""
     gap_s = GAPS_S[min(failed_n, len(GAPS_S)) - 1]
     return round(gap_s * jitter.uniform(1 - JITTER, 1 + JITTER) * US_PER_S)
 
 
 def push_back_us(retry_after: str | None) -> int:
-    """Return how long a receiver asks to wait, microseconds; at most an hour."""
+    """Return the wait that a receiver requests, in microseconds; at most an hour."""
     text = (retry_after or "").strip()
     seconds = float(text) if text.isascii() and text.isdigit() else 0.0
     return round(min(seconds, PUSH_BACK_CAP_S) * US_PER_S)
@@ -65,7 +65,7 @@ def push_back_us(retry_after: str | None) -> int:
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """The outcome of one attempt: a reason says why it failed (spec 6.5)."""
+    """The outcome of one attempt; `reason` explains a failure (spec 6.5)."""
 
     status_code: int | None = None
     reason: str | None = None
@@ -76,8 +76,8 @@ class AttemptOutcome:
 class WebhookSender:
     """Attempts each due delivery and records the outcome.
 
-    A delivery that the end of the process interrupts stays due: the next start sends
-    it again, under the same `webhook-id`.
+    A delivery that the end of the process interrupts stays due: it is sent again after
+    a restart, under the same `webhook-id`.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class WebhookSender:
         return tuple(self._attempts.values())
 
     def start_due(self, now_us: int) -> int:
-        """Start to attempt all due deliveries, up to a limit; return their number."""
+        """Start attempts of due deliveries, up to a limit; return their number."""
         free = MAX_IN_FLIGHT - len(self._attempts)
         db = self._service.db
         due = deliveries.due(db, now_us, besides=self._attempts, limit=free)
@@ -106,7 +106,7 @@ class WebhookSender:
         return len(due)
 
     def next_due_us(self) -> int | None:
-        """Return when the next delivery is due that is not in flight."""
+        """Return when the next delivery that is not in flight is due."""
         if len(self._attempts) >= MAX_IN_FLIGHT:
             return None  # the end of one wakes the loop
         return deliveries.next_due_us(self._service.db, besides=self._attempts)
@@ -226,7 +226,7 @@ class WebhookSender:
 
 
 def _reason(problem: BaseException) -> str:
-    """Return why there was no response, in the words of spec 6.5."""
+    """Return why there was no response, in the terms of spec 6.5."""
     match problem:
         case UnresolvedError():
             return "connect"

@@ -1,4 +1,4 @@
-"""The wire: one model validates, serializes and describes each request and response."""
+"""The wire format: one model validates, serializes and describes each message."""
 
 import json
 import math
@@ -28,22 +28,22 @@ from mediakit.sandbox.store.jobs import JobRow
 
 
 def absent() -> Any:
-    """Declare a field that may be left out, and is never null."""
+    """Declare a field that may be omitted, but is never null."""
     return Field(default_factory=lambda: None)
 
 
 class RequestBody(BaseModel):
-    """The base of request bodies; unknown fields are rejected."""
+    """The base of request bodies, which rejects unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """Return the fields that the request contains, null ones included."""
+        """Return the fields in the request, including null ones."""
         return self.model_dump(exclude_unset=True)
 
 
 class QueryParameters(BaseModel):
-    """The base of query parameters; others than those of the model are ignored."""
+    """The base of query parameters, which ignores unknown ones."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -102,20 +102,20 @@ DeliveryStatus = Literal["pending", "delivered", "failed", "canceled"]
 
 
 class UploadRequest(RequestBody):
-    """The file of an upload."""
+    """The file to upload."""
 
     content_type: MediaType
     size_bytes: Annotated[int, Field(ge=1, le=1024**3)]
 
 
 class Rotation(RequestBody):
-    """For how long the old secret still signs, sandbox seconds."""
+    """The time for which the old secret still signs, sandbox seconds."""
 
     expire_in_seconds: Annotated[int, Field(ge=0, le=86_400)] = 86_400
 
 
 class DailyQuery(QueryParameters):
-    """Which days, and of which key and model."""
+    """The days, and the key and model, of a daily report."""
 
     start_date: Day
     end_date: Day
@@ -124,13 +124,13 @@ class DailyQuery(QueryParameters):
 
 
 class MonthPath(QueryParameters):
-    """Which month."""
+    """The month of a report."""
 
     month: Month
 
 
 class DeliveryQuery(QueryParameters):
-    """Which deliveries, and from where."""
+    """A filter and a cursor for deliveries."""
 
     endpoint_id: Name = absent()
     status: DeliveryStatus = absent()
@@ -144,7 +144,7 @@ class DeliveryQuery(QueryParameters):
 
 
 class ResponseBody(BaseModel):
-    """The base of responses: fields that were not set are left out."""
+    """The base of responses, which omits fields that were not set."""
 
 
 Count = Annotated[int, Field(ge=0)]
@@ -208,7 +208,7 @@ class JobBody(ResponseBody):
 
 
 class EndedJob(ResponseBody):
-    """A job as its event shows it (spec 6.3)."""
+    """A job as in its event (spec 6.3)."""
 
     id: JobId
     status: Literal["completed", "failed"]
@@ -222,13 +222,13 @@ class EndedJob(ResponseBody):
 
 
 class PingData(ResponseBody):
-    """The content of a test."""
+    """The content of a test event."""
 
     endpoint_id: str
 
 
 class EventBody(ResponseBody):
-    """An event, as it is posted."""
+    """An event as sent."""
 
     type: EventType
     timestamp: Instant
@@ -244,7 +244,7 @@ class UploadGrantBody(ResponseBody):
 
 
 class Content(ResponseBody):
-    """Where an output is."""
+    """The URL of an output."""
 
     url: str
 
@@ -259,7 +259,7 @@ class Cycle(ResponseBody):
 
 
 class PostpaidBody(ResponseBody):
-    """What a postpaid organization may spend."""
+    """The funds of a postpaid organization."""
 
     cycle: Cycle
 
@@ -327,7 +327,7 @@ class MonthlyReport(ResponseBody):
 
 
 class DeliveryBody(ResponseBody):
-    """A delivery as the log shows it; the shape is the sandbox's own."""
+    """A delivery in the log; the shape is the sandbox's own."""
 
     id: Annotated[str, Field(pattern="^delivery_")]
     status: DeliveryStatus

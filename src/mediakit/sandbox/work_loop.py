@@ -1,4 +1,4 @@
-"""Due work of the sandbox's clock: done by one loop, or when the clock advances."""
+"""Work that is due by the sandbox's clock, done in a loop or when it advances."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ class Work:
 def regular_work(
     clock: SandboxClock, interval_s: float, do: Callable[[], None]
 ) -> Work:
-    """Return work that is due once in some real seconds."""
+    """Return work that is due at an interval in real seconds."""
     due_us = 0
 
     def start(now_us: int) -> int:
@@ -61,11 +61,11 @@ class WorkLoop:
         self._pauses_n = 0
 
     def wake(self) -> None:
-        """Look for due work at once: there may be new work, or the clock was moved."""
+        """Look for due work now: there may be new work, or the clock was moved."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Do due work for as long as the sandbox serves, whatever fails."""
+        """Do due work while the sandbox serves, despite any error."""
         while True:
             self._woken.clear()
             try:
@@ -89,7 +89,7 @@ class WorkLoop:
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Cancel the tasks that run, and start nothing meanwhile."""
+        """Cancel running tasks, and start none inside the block."""
         self._pauses_n += 1
         try:
             await self.cancel()
@@ -99,14 +99,14 @@ class WorkLoop:
             self.wake()
 
     async def cancel(self) -> None:
-        """Cancel the tasks that run."""
+        """Cancel running tasks."""
         tasks = [task for work in self.works if work.tasks for task in work.tasks()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def advance(self, seconds: float) -> dict[str, int]:
-        """Skip this number of seconds; see `advance_to`."""
+        """Skip a number of seconds; see `advance_to`."""
         return await self._advance(
             lambda: self._clock.now_us() + round(seconds * US_PER_S)
         )
@@ -114,7 +114,7 @@ class WorkLoop:
     async def advance_to(self, target_us: int) -> dict[str, int]:
         """Skip to an instant, stopping at each due time; return what was done.
 
-        Thus each of the nine attempts of one delivery happens at its own time.
+        So each of the nine attempts of one delivery happens at its own time.
         """
         return await self._advance(lambda: target_us)
 
@@ -140,7 +140,7 @@ class WorkLoop:
             return done
 
     async def _finish(self, done: dict[str, int], works: Mapping[str, Work]) -> None:
-        """Wait for the tasks that were started, also by the loop, and count them."""
+        """Wait for all started tasks, including the loop's, and count them."""
         for name, work in works.items():
             if work.tasks is not None and (tasks := tuple(work.tasks())):
                 await asyncio.wait(tasks)
@@ -158,7 +158,7 @@ class WorkLoop:
 
 
 async def persist(subject: str, attempt: Callable[[], Result]) -> Result:
-    """Attempt to store something until it succeeds: a disk may be full for a while."""
+    """Retry a write until it succeeds, because a disk may be full for a while."""
     while True:
         try:
             return attempt()
@@ -170,7 +170,7 @@ async def persist(subject: str, attempt: Callable[[], Result]) -> Result:
 def save_clock(
     db: SandboxDatabase, clock: SandboxClock, *, ahead_s: float = CLOCK_LEASE_S
 ) -> None:
-    """Store the time from which a later start continues."""
+    """Store the time from which the clock continues after a restart."""
     db.run(
         "INSERT INTO meta (name, value) VALUES (?1, ?2)"
         " ON CONFLICT (name) DO UPDATE SET value = ?2",
@@ -180,6 +180,6 @@ def save_clock(
 
 
 def stored_epoch_us(db: SandboxDatabase) -> int:
-    """Return the stored time of the clock; 0 when there is none."""
+    """Return the stored time of the clock; 0 without one."""
     stored = db.value("SELECT value FROM meta WHERE name = ?", CLOCK)
     return 0 if stored is None else int(json.loads(stored)["epoch_us"])

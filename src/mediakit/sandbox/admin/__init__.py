@@ -1,7 +1,7 @@
-"""The admin interface of the sandbox, `/sandbox/`, which the interface leaves out.
+"""The sandbox's admin API, `/sandbox/`, which is not part of the interface.
 
-Each line of the table is one call. Every call needs an active API key of the sandbox,
-as the interface does: all users of the machine, and the web pages that they open, can
+Each row of the table is one call. Every call requires an active API key of the sandbox,
+like the interface: all users of the machine, and the web pages that they open, can
 reach loopback, but only its owner can read the key.
 """
 

@@ -1,4 +1,4 @@
-"""Controls of the sandbox: its status, clock, faults and reset."""
+"""Controls of the sandbox: status, clock, faults and reset."""
 
 from datetime import datetime
 from sqlite3 import Row
@@ -33,7 +33,7 @@ SHOWN_DELIVERIES = 10
 async def status(request: Request) -> Response:
     """Handle GET /sandbox/status: the sandbox's identity, jobs and faults.
 
-    It has no prompts and no keys.
+    The response has neither prompts nor keys.
     """
     service = service_of(request)
     settings, db = service.settings, service.db
@@ -106,7 +106,7 @@ def _delivery(service: SandboxService, row: DeliveryRow) -> dict[str, Any]:
 
 
 class Skip(RequestBody):
-    """How much time to skip, in sandbox seconds, or until when."""
+    """The time to skip, in sandbox seconds, or the instant to skip to."""
 
     seconds: Annotated[float, Field(ge=0, le=MAX_SKIP_S)] | None = None
     to: Annotated[AwareDatetime, Field(strict=False)] | None = None
@@ -156,14 +156,14 @@ def _target_us(service: SandboxService, target: datetime) -> int:
 
 
 async def add_fault(request: Request) -> Response:
-    """Handle POST /sandbox/faults with the fault that is now in force."""
+    """Handle POST /sandbox/faults; respond with the new fault."""
     service, body = service_of(request), await read_object(request)
     fault = service.faults.add(body, service.clock.now_us())
     return JSONResponse(fault.as_json(), status_code=201)
 
 
 async def list_faults(request: Request) -> Response:
-    """Handle GET /sandbox/faults with the faults in force."""
+    """Handle GET /sandbox/faults: the active faults."""
     faults = service_of(request).faults.in_force()
     return JSONResponse({"data": [fault.as_json() for fault in faults]})
 
@@ -177,7 +177,7 @@ async def remove_fault(request: Request) -> Response:
 
 
 async def clear_faults(request: Request) -> Response:
-    """Handle DELETE /sandbox/faults: all of them."""
+    """Handle DELETE /sandbox/faults."""
     service = service_of(request)
     return _removed(service, service.faults.clear())
 
@@ -197,13 +197,13 @@ def _require_confirmation(confirm: bool) -> bool:  # noqa: FBT001 - pydantic cal
 
 
 class Reset(RequestBody):
-    """A reset that is meant."""
+    """A confirmed reset."""
 
     confirm: Annotated[bool, AfterValidator(_require_confirmation)]
 
 
 async def reset(request: Request) -> Response:
-    """Handle POST /sandbox/reset; only its name, its key and its time stay."""
+    """Handle POST /sandbox/reset; only name, key and time are kept."""
     service = service_of(request)
     await read_body(request, Reset)
     async with service.work.paused():

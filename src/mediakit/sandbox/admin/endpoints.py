@@ -1,4 +1,4 @@
-"""Registered webhook endpoints, which are managed outside the interface (spec 6.2)."""
+"""Registered webhook endpoints, managed outside the interface (spec 6.2)."""
 
 import uuid
 from dataclasses import replace
@@ -47,7 +47,7 @@ class EndpointChange(RequestBody):
 
 
 async def add(request: Request) -> Response:
-    """Handle POST /sandbox/endpoints: register one, and show its secret."""
+    """Handle POST /sandbox/endpoints: register an endpoint and show its secret."""
     service, org = service_of(request), _org(request)
     body = await read_body(request, EndpointRequest)
     await webhooks.check_callback(service, "url", body.url, UNCHANGED)
@@ -72,7 +72,7 @@ async def add(request: Request) -> Response:
 
 
 async def read_all(request: Request) -> Response:
-    """Handle GET /sandbox/endpoints with an organization's, oldest first."""
+    """Handle GET /sandbox/endpoints: an organization's, oldest first."""
     rows = endpoints.of_org(service_of(request).db, _org(request))
     return JSONResponse({"data": [endpoint_object(endpoint) for endpoint in rows]})
 
@@ -83,7 +83,7 @@ async def read(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    """Handle PATCH .../{endpoint_id}: another address, filter or state."""
+    """Handle PATCH .../{endpoint_id}: change its URL, filter or state."""
     service = service_of(request)
     changes = (await read_body(request, EndpointChange)).given()
     if "url" in changes:
@@ -104,7 +104,7 @@ async def remove(request: Request) -> Response:
 
 
 async def send_test(request: Request) -> Response:
-    """Handle POST .../{endpoint_id}/test with the delivery of a `webhook.test`."""
+    """Handle POST .../{endpoint_id}/test: deliver a `webhook.test`."""
     service, endpoint = service_of(request), _asked_for(request)
     if endpoint.state != "enabled":
         raise RequestError(

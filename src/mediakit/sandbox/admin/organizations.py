@@ -24,7 +24,7 @@ MADE = 201
 
 
 def _micro_usd(amount: object) -> int:
-    """Read dollars from JSON: a number, or a text such as "12.50"."""
+    """Parse dollars in JSON: a number, or a text such as "12.50"."""
     accepted = (
         f"US dollars from 0 to {MAX_MICRO_USD // MICRO_PER_USD}, to the micro-dollar"
     )
@@ -105,14 +105,14 @@ class KeyChange(RequestBody):
 
 
 async def list_orgs(request: Request) -> Response:
-    """Handle GET /sandbox/orgs: all of them, with members and keys."""
+    """Handle GET /sandbox/orgs: all organizations, with members and keys."""
     service = service_of(request)
     rows = service.db.all("SELECT id FROM org ORDER BY rowid")
     return JSONResponse({"data": [_org(service, row["id"]) for row in rows]})
 
 
 async def make_org(request: Request) -> Response:
-    """Handle POST /sandbox/orgs with the new organization; it has no key yet."""
+    """Handle POST /sandbox/orgs; respond with the organization, which has no key."""
     service, body = service_of(request), await read_body(request, OrgRequest)
     if body.credit_usd > body.balance_usd:
         raise RequestError(422, "credit_usd: it is part of balance_usd, not more.")
@@ -126,7 +126,7 @@ async def make_org(request: Request) -> Response:
 
 
 async def change_org(request: Request) -> Response:
-    """Handle PATCH /sandbox/orgs/{org_id} with the organization as it is now."""
+    """Handle PATCH /sandbox/orgs/{org_id}; respond with the organization."""
     changes = _columns((await read_body(request, OrgChange)).given())
     service, org = _asked_for(request)
     if "cycle_limit_micro_usd" in changes and org["mode"] != "postpaid":
@@ -140,7 +140,7 @@ async def change_org(request: Request) -> Response:
 
 
 async def make_grant(request: Request) -> Response:
-    """Handle POST /sandbox/orgs/{org_id}/grants: credits, or funds topped up."""
+    """Handle POST /sandbox/orgs/{org_id}/grants: add credits or funds."""
     body = await read_body(request, GrantRequest)
     service, org = _asked_for(request)
     if org["balance_micro_usd"] + body.usd > MAX_MICRO_USD:
@@ -151,7 +151,7 @@ async def make_grant(request: Request) -> Response:
 
 
 async def add_member(request: Request) -> Response:
-    """Handle POST /sandbox/orgs/{org_id}/members with the new member."""
+    """Handle POST /sandbox/orgs/{org_id}/members; respond with the member."""
     body = await read_body(request, MemberRequest)
     service, org = _asked_for(request)
     columns = {"org": org["id"], **_columns(body.model_dump())}
@@ -160,7 +160,7 @@ async def add_member(request: Request) -> Response:
 
 
 async def make_key(request: Request) -> Response:
-    """Handle POST /sandbox/orgs/{org_id}/keys with the key, shown only once."""
+    """Handle POST /sandbox/orgs/{org_id}/keys; show the key this once."""
     body = await read_body(request, KeyRequest)
     service, org = _asked_for(request)
     members = [member["id"] for member in org["members"]]
@@ -175,7 +175,7 @@ async def make_key(request: Request) -> Response:
 
 
 async def change_key(request: Request) -> Response:
-    """Handle PATCH /sandbox/keys/{key_id} with the key's state, without the key."""
+    """Handle PATCH /sandbox/keys/{key_id}; respond without the key itself."""
     changes = _columns((await read_body(request, KeyChange)).given())
     service, key_id = service_of(request), request.path_params["key_id"]
     _key(service, key_id)
@@ -211,5 +211,5 @@ def _key(service: SandboxService, key_id: str) -> dict[str, Any]:
 
 
 def _columns(fields: dict[str, Any]) -> dict[str, Any]:
-    """Rename the fields in dollars to the columns in micro-dollars."""
+    """Rename fields in dollars to columns in micro-dollars."""
     return {name.replace("_usd", "_micro_usd"): value for name, value in fields.items()}

@@ -1,6 +1,6 @@
-"""A generated past: jobs and charges of earlier months, to have something to look at.
+"""Generates a sample history: jobs and charges of earlier months.
 
-Its jobs never ran; their prices are those of the catalog.
+The jobs never ran; their prices are those of the catalog.
 """
 
 import json
@@ -84,7 +84,7 @@ class SeededJob:
 def past_jobs(
     catalog: Catalog, *, days: int, jobs: int, keys_n: int, seed: int, now_us: int
 ) -> list[SeededJob]:
-    """Generate a past that ends yesterday, oldest first.
+    """Generate jobs of a period that ends yesterday, oldest first.
 
     Weekdays have more jobs than weekends, and recent weeks more than early ones.
     """
@@ -107,7 +107,7 @@ def _activity(today_us: int, days_ago: int, days: int) -> float:
 
 @dataclass(frozen=True)
 class _Used:
-    """A function with plausible bodies, and how often it is used."""
+    """A function with plausible bodies, and its relative frequency."""
 
     function: Function
     bodies: Sequence[Mapping[str, Any]]
@@ -115,7 +115,7 @@ class _Used:
 
 
 def _functions(catalog: Catalog) -> list[_Used]:
-    """List the functions in the order of the forms; the first is used most."""
+    """List the functions in form order; the first is used most."""
     order = list(Purpose)
     offered = sorted(catalog, key=lambda f: (order.index(f.purpose), f.kind))
     pairs = ((function, _bodies(function)) for function in offered)
@@ -127,7 +127,7 @@ def _functions(catalog: Catalog) -> list[_Used]:
 
 
 def _bodies(function: Function) -> list[dict[str, Any]]:
-    """Return bodies that differ in one or two of the fields that affect the price."""
+    """Return bodies that differ in one or two fields that affect the price."""
     first = example(function)
     others = [body for _, body in variations(function, first)]
     further = [body for each in others for _, body in variations(function, each)]
@@ -195,7 +195,7 @@ def _bill(
 def _output_ms(
     function: Function, body: Mapping[str, Any], facts: InputFacts
 ) -> int | None:
-    """Return the length of an output, as its price counts it; None for an image."""
+    """Return the billed length of an output; None for an image."""
     if function.media_type == "image":
         return None
     for line in function.estimate(body, facts).lines:
@@ -210,7 +210,7 @@ def _output_ms(
 def _request_of(
     body: Mapping[str, Any], random: Random, *, clip_s: int
 ) -> dict[str, Any]:
-    """Return the same request with its own prompt and media, at the same price."""
+    """Return a similar request with its own prompt and media, at the same price."""
     names = {CLIP: f"{SITE}/clip-{clip_s}s.mp4"}
     first = random.randrange(PICTURES)
     prompt = random.choice(PROMPTS)
@@ -245,10 +245,10 @@ def add_past(
     past: Sequence[SeededJob],
     job_ids: Sequence[str],
 ) -> None:
-    """Write ended jobs with their money, in one transaction.
+    """Write ended jobs with their charges, in one transaction.
 
-    Their total charge is granted on the first day, so that the balance stays as it
-    was, and was never below zero in the past.
+    Their total is granted on the first day, so that the balance ends up unchanged and
+    was never below zero.
     """
     with db.transaction():
         postpaid = orgs.find_org(db, org)["mode"] == "postpaid"
@@ -296,9 +296,9 @@ def _add_job(
 
 
 def find_past(db: SandboxDatabase, job_ids: Sequence[str]) -> list[sqlite3.Row]:
-    """Read the jobs of a past with their charges; none when it was never added.
+    """Read the jobs of a sample history with their charges; none if it was not added.
 
-    A past is added in one transaction: all of it exists, or nothing.
+    It is added in one transaction: all of it exists, or nothing.
     """
     if db.one(_PAST, job_ids[0]) is None:
         return []
@@ -309,7 +309,7 @@ def find_past(db: SandboxDatabase, job_ids: Sequence[str]) -> list[sqlite3.Row]:
 def keys_of(
     db: SandboxDatabase, org: str, names: Iterable[str], now_us: int
 ) -> list[str]:
-    """List the keys of a past: the organization's first one, and its members'.
+    """List the keys of a sample history: the organization's first and the members'.
 
     Missing members are created, each with a key that is not shown.
     """
@@ -342,7 +342,7 @@ PASTS = UUID("6c1d3f0e-6a3b-4f0c-9a55-0d8c1f2b7e41")
 
 
 class SeedRequest(RequestBody):
-    """How long a past, of how many jobs, and drawn from which seed."""
+    """The days, number of jobs and seed of a sample history."""
 
     days: Annotated[int, Field(ge=1, le=3_650)] = 90
     jobs: Annotated[int, Field(ge=1, le=10_000)] = 400
@@ -351,7 +351,7 @@ class SeedRequest(RequestBody):
 
 
 async def seed(request: Request) -> Response:
-    """Handle POST /sandbox/seed with the past, and how much of it was added now."""
+    """Handle POST /sandbox/seed; respond with the jobs, and how many are new."""
     service = service_of(request)
     body = await read_body(request, SeedRequest)
     org = request.query_params.get("org", caller_of(request).org)
@@ -368,7 +368,7 @@ async def seed(request: Request) -> Response:
 def _past(
     service: SandboxService, org: str, api_keys: list[str], body: SeedRequest
 ) -> tuple[list[sqlite3.Row], int]:
-    """Return the jobs of a past, and the number added: all of them, or none."""
+    """Return the jobs of a sample history, and how many were added: all or none."""
     db = service.db
     # Without the date, so that tomorrow's call finds the same past.
     past_name = f"{service.identity} {org} {body.days} {body.jobs} {body.seed}"

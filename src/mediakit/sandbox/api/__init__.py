@@ -1,4 +1,4 @@
-"""The interface: each operation with its handler and the models of its wire."""
+"""The interface: each operation with its handler and its wire models."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ SECRET = "/v1/webhooks/secret"
 class Operation:
     """One operation of the interface, besides the submission of a job.
 
-    Name and docstring of its handler describe it. Without an answer it is a table in
-    CSV; the errors are those besides 401 and 403.
+    The name and docstring of its handler describe it. Without a response model, it is a
+    CSV table. The errors are in addition to 401 and 403.
     """
 
     method: str

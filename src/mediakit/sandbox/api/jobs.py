@@ -79,7 +79,7 @@ def _asked_for(request: Request) -> JobRow:
 
 
 async def file(request: Request) -> Response:
-    """Handle GET and HEAD of a file by its unguessable name, ranges included."""
+    """Handle GET and HEAD of a file by its unguessable name, with ranges."""
     service = service_of(request)
     name = name_in(request.url.path)
     content_type = None if name is None else _content_type(service, name)
@@ -94,7 +94,7 @@ async def file(request: Request) -> Response:
 
 
 def _content_type(service: SandboxService, name: str) -> str | None:
-    """Return a file's type; "" when it was removed, None when it never existed."""
+    """Return a file's type; "" if it was removed, None if it never existed."""
     upload = service.db.one("SELECT * FROM upload WHERE file = ?", name)
     if upload is not None and upload["stored_us"] is not None:
         return str(upload["content_type"])
@@ -146,7 +146,7 @@ async def grant_upload(request: Request) -> Response:
 
 
 async def put_upload(request: Request) -> Response:
-    """Handle PUT to an upload URL: 200 with nothing, or a bare 403."""
+    """Handle PUT to an upload URL: an empty 200, or a bare 403."""
     service = service_of(request)
     upload = _granted(service, request)
     if upload is None:
@@ -177,7 +177,7 @@ def _granted(service: SandboxService, request: Request) -> Row | None:
 
 
 async def _receive(request: Request, part: Path, size_bytes: int) -> bool:
-    """Write a body to a file; False when it is longer or shorter than granted."""
+    """Write a body to a file; return False if its length was not granted."""
     left_bytes = size_bytes
     with part.open("wb") as file:
         try:

@@ -1,4 +1,4 @@
-"""The machine-readable description of the interface (spec 9)."""
+"""The OpenAPI description of the interface (spec 9)."""
 
 import re
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ RETRY_AFTER: Json = {"Retry-After": {"schema": {"type": "integer"}}}
 
 
 def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
-    """Describe the interface as OpenAPI 3.1, each function at its own path."""
+    """Describe the interface in OpenAPI 3.1, each function at its own path."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "Media generation sandbox", "version": VERSION},
@@ -173,7 +173,7 @@ def _wire_schemas() -> Json:
 
 
 def _schemas(catalog: Catalog) -> Json:
-    """Return all schemas, with the definitions of requests beside them.
+    """Return all schemas, with the definitions of requests at the top level.
 
     Client generators do not find definitions inside another schema.
     """
@@ -207,7 +207,7 @@ def _request_schema(function: Function) -> Json:
 
 
 def _moved(schema: Any, names: Mapping[str, str]) -> Any:
-    """Return a schema whose references name the definitions beside it."""
+    """Return a schema whose references name the top-level definitions."""
     if isinstance(schema, dict):
         return {key: _moved(value, names) for key, value in schema.items()}
     if isinstance(schema, list):

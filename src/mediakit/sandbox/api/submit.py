@@ -1,4 +1,4 @@
-"""Submits a job: validation, idempotency, admission (spec 4.3)."""
+"""Submits jobs: validation, idempotency, admission (spec 4.3)."""
 
 import hashlib
 import uuid

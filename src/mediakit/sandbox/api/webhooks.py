@@ -110,7 +110,7 @@ def _receiver(service: SandboxService, delivery: DeliveryRow) -> str:
 async def check_callback(
     service: SandboxService, field: str, url: str, outcome: str
 ) -> None:
-    """Refuse a callback URL that the policy does not allow with 400 (spec 6.2)."""
+    """Reject, with 400, a callback URL that violates the policy (spec 6.2)."""
     try:
         await check_callback_url(
             url,

@@ -1,4 +1,4 @@
-"""Fetches the media of a body to disk."""
+"""Downloads the media of a body."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,8 +22,7 @@ MAX_INPUTS = 64
 def undeclared_media(function: Function, body: Mapping[str, object]) -> list[MediaItem]:
     """List the URLs in the undeclared fields of an open function.
 
-    Nothing is known about such fields: every URL in them is fetched, and the renderer
-    detects its media type.
+    Every URL in them is downloaded, and the renderer detects its media type.
     """
     further = {name: v for name, v in body.items() if name not in function.fields}
     if not function.is_open:
@@ -49,14 +48,14 @@ def _texts(value: object, label: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class JobInputs:
-    """Finds the sandbox's own files on disk and fetches all others."""
+    """Finds the sandbox's own files on disk and downloads all others."""
 
     db: SandboxDatabase
     files: Files
     allow_loopback: bool
 
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
-        """Fetch media to disk; return a readable path by URL."""
+        """Download media; return a readable path by URL."""
         paths: dict[str, Path] = {}
         outbound = Outbound(allow_loopback=self.allow_loopback)
         for item in media:

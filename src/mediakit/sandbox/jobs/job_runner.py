@@ -1,4 +1,4 @@
-"""Runs jobs: claims them, fetches their inputs, renders, ends them (spec 3.1)."""
+"""Runs jobs: claims them, downloads their inputs, renders, ends them (spec 3.1)."""
 
 import asyncio
 import hashlib
@@ -36,7 +36,7 @@ FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was cha
 
 
 def requested_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
-    """Find the failure that a body asks for, anywhere in its texts.
+    """Find the failure that a body requests, anywhere in its texts.
 
     `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
     fails the job with that code (spec 7.3).
@@ -65,7 +65,7 @@ class JobRunner:
         self._running: set[asyncio.Task[None]] = set()
 
     def tasks(self) -> Collection[asyncio.Task[None]]:
-        """Return the jobs that run; the next start runs them again if it is cut off."""
+        """Return the running tasks; after a restart, interrupted jobs run again."""
         return self._running
 
     def start_due(self, now_us: int) -> int:
@@ -133,7 +133,7 @@ class JobRunner:
         return rule is not None
 
     async def _make(self, job: JobRow) -> Callable[[], None] | None:
-        """Make the output; return what ends the job, unless it has ended."""
+        """Make the output; return a function that ends the job, or None if ended."""
         if self._fails_by_fault(job):
             return None  # it ended in the transaction that counted the fault down
         function, body = self._request(job)

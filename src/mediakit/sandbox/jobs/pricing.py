@@ -1,4 +1,4 @@
-"""The hold, the usage and the charge of a job (spec 2.2, 8)."""
+"""The hold, usage and charge of a job (spec 2.2, 8)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,10 +17,10 @@ UNLISTED_MICRO_USD = 50_000
 
 
 def hold_of(function: Function, body: Body) -> int | None:
-    """Return the hold of a job when it is submitted, micro-USD; None without a price.
+    """Return the hold of a submitted job in micro-USD; None without a price.
 
-    It is the upper end of the price. When that depends on the length of a clip that has
-    not been measured, it is the lower end, and the rest is held when the job starts.
+    It is the upper end of the price. If that depends on the length of an unmeasured
+    clip, it is the lower end, and the rest is held when the job starts.
     """
     try:
         estimate = function.estimate(body)
@@ -31,12 +31,12 @@ def hold_of(function: Function, body: Body) -> int | None:
 
 
 def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
-    """Return the highest price of a job with measured clips, or None without an end."""
+    """Return the highest price of a job with measured clips; None without a limit."""
     return _highest(function.estimate(body, facts))
 
 
 def is_open_ended(function: Function, body: Body) -> bool:
-    """Return whether the price depends on something that is not in the body."""
+    """Return whether the price depends on something outside the body."""
     return function.estimate(body).kind is EstimateKind.UPPER_BOUND
 
 
@@ -49,7 +49,7 @@ def _highest(estimate: Estimate) -> int | None:
 def usage_of(
     function: Function, body: Body, output_ms: int | None
 ) -> dict[str, Any] | None:
-    """Return the usage of a job; None when it has no units to report (spec 2.1)."""
+    """Return the usage of a job; None if it has no units to report (spec 2.1)."""
     if output_ms is None:
         return None
     whole_s, rest_ms = divmod(output_ms, MS_PER_S)
@@ -70,8 +70,7 @@ def charge_of(
 ) -> int:
     """Return the charge of a completed job, micro-USD.
 
-    It is the estimate of its body with the facts of the job, and never more than the
-    hold: a job cannot cost more than was agreed.
+    It is the estimate of its body with the facts of the job, but at most the hold.
     """
     tokens = None if usage is None else usage.get("video_output_tokens")
     facts = InputFacts(seconds=seconds, output_tokens=tokens)

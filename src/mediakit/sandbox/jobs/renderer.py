@@ -54,7 +54,7 @@ def render_request(
 
 
 def _changed(function: Function, body: Mapping[str, object]) -> Iterator[str]:
-    """Find the fields that are not a default; a caption or the picture shows others."""
+    """Yield the non-default fields, except those that the picture or caption shows."""
     for name, value in body.items():
         field = function.fields.get(name)
         if field is None:
@@ -93,19 +93,19 @@ class Worker:
         logger.debug("render worker %d: started", self._process.pid)
 
     def is_fit(self) -> bool:
-        """Return whether it is alive, and has not rendered many jobs."""
+        """Return whether it is alive, and has not rendered too many jobs."""
         # Encoders do not release all memory.
         return self._process.poll() is None and self.jobs_n < MAX_JOBS
 
     def end(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         self.socket.close()
         self._process.kill()
         self._process.wait()
         self._said.close()
 
     def last_words(self) -> str:
-        """Return the end of what it has written, such as a traceback."""
+        """Return the end of its output, such as a traceback."""
         self._said.seek(max(self._said.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES, 0))
         return self._said.read().decode(errors="replace")
 
@@ -117,13 +117,13 @@ class WorkerPool:
         self.forget()
 
     def forget(self) -> None:
-        """Begin without workers, as a forked process must: they are its parent's."""
+        """Start without workers in a forked process, because they are its parent's."""
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._users_n = 0
 
     def join(self) -> None:
-        """Count a renderer: idle workers are kept while there is one."""
+        """Count a renderer; idle workers are kept while there is one."""
         with self._lock:
             self._users_n += 1
 
@@ -135,7 +135,7 @@ class WorkerPool:
                 self._idle.pop().end()
 
     def take(self) -> Worker:
-        """Return the idle worker that was used last, else a new one."""
+        """Return the most recently used idle worker, or a new one."""
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
@@ -145,7 +145,7 @@ class WorkerPool:
         return Worker()
 
     def give_back(self, worker: Worker) -> None:
-        """Keep a worker that has answered for the next render."""
+        """Keep a worker for the next render."""
         with self._lock:
             if self._users_n:
                 self._idle.append(worker)
@@ -153,7 +153,7 @@ class WorkerPool:
                 worker.end()
 
     def warm(self) -> None:
-        """Start a worker now, so that it need not import when a job comes."""
+        """Start a worker now, so that a job need not wait for its imports."""
         with suppress(OSError):
             self.give_back(self.take())
 
@@ -163,7 +163,7 @@ os.register_at_fork(after_in_child=POOL.forget)
 
 
 class Renderer:
-    """Renders some jobs at a time, each in a worker."""
+    """Renders several jobs at a time, each in a worker."""
 
     def __init__(
         self, workers: int = 1, *, timeout_s: float = 300, pool: WorkerPool = POOL
@@ -177,8 +177,8 @@ class Renderer:
     async def render(self, request: RenderRequest) -> Rendered:
         """Render one job, once a slot is free.
 
-        The error of a failure is `invalid_input` for an input that cannot be used,
-        `timed_out` for a job that took too long, `internal` otherwise.
+        The code of an error is `invalid_input` for an unusable input, `timed_out` for a
+        job that took too long, and `internal` otherwise.
         """
         return Rendered(*await self._result(request))
 
@@ -191,7 +191,7 @@ class Renderer:
         return seconds
 
     def close(self) -> None:
-        """End it; what was rendered has been canceled."""
+        """Close the renderer, whose jobs were cancelled."""
         self._pool.leave()
 
     async def _result(self, request: RenderRequest) -> Any:
@@ -221,7 +221,7 @@ class Renderer:
         return answer["result"]
 
     async def _asked(self, worker: Worker, request: RenderRequest) -> bytes:
-        """Return the line of the response; without an end if the worker has ended."""
+        """Return the worker's response line, incomplete if the worker has ended."""
         worker.jobs_n += 1
         content = pickle.dumps(request)
         reader, writer = await asyncio.open_unix_connection(

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _waits(server: socket.socket) -> bool:
-    """Return whether the server is still there, which sends nothing meanwhile."""
+    """Return whether the server is still connected, which is silent meanwhile."""
     try:
         return bool(server.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
     except BlockingIOError:
@@ -77,7 +77,7 @@ def _lengths(request: RenderRequest) -> dict[str, float]:
 
 
 def _bound_memory() -> None:
-    """Limit memory, so that a render fails instead of the whole machine."""
+    """Limit memory, so that a render fails before the whole machine does."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     unlimited = hard == resource.RLIM_INFINITY
     soft = MAX_DATA_BYTES if unlimited else min(MAX_DATA_BYTES, hard)

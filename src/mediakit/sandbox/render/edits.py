@@ -1,4 +1,4 @@
-"""Films of given media: composed, joined, upscaled, changed (spec 4.13 to 4.16)."""
+"""Films from given media: composed, joined, upscaled, changed (spec 4.13 to 4.16)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,8 +79,8 @@ class TimelineFile(NamedTuple):
     def span(self, frames: int) -> range:
         """Its visible frames in a film of `frames` frames.
 
-        Both ends go to the nearest frame, so that what touches on the timeline
-        touches in the film; however short, a keyframe has one frame.
+        Both ends are rounded to the nearest frame, so that files that touch on the
+        timeline touch in the film; the shortest keyframe has one frame.
         """
         first = min(_frame_at(self.start_ms), frames - 1)
         return range(first, max(_frame_at(self.end_ms), first + 1))
@@ -129,7 +129,7 @@ def compose(request: RenderRequest) -> Film:
 
 
 def _keyframes(request: RenderRequest) -> Iterator[TimelineFile]:
-    """Read all tracks: the lowest layer first, each track in the order of time."""
+    """Yield the files of all tracks: the lowest layer first, each sorted by time."""
     tracks: Sequence[Mapping[str, Any]] = request.body["tracks"]  # type: ignore[assignment]
     for number, track in enumerate(tracks):
         keyframes = []
@@ -160,7 +160,7 @@ def _whole_picture(source: InputFile, size: Size) -> Frames:
 
 
 def join(request: RenderRequest) -> Film:
-    """Move from each of the given pictures to the next."""
+    """Animate from each of the given pictures to the next."""
     body: Mapping[str, Any] = request.body
     side_px = SHORT_SIDES_PX[body.get("resolution", "1080p")]
     size, stills = Size(side_px, side_px), []
@@ -229,7 +229,7 @@ def upscale(request: RenderRequest) -> Film:
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
-    """Return the output frame of a model for a source (spec 4.13)."""
+    """Return a model's output size for a source (spec 4.13)."""
     exact = Size(source.width * factor, source.height * factor)
     if model == "proteus":
         return exact.scaled(1)
@@ -282,7 +282,7 @@ _STRIPES = 9
 
 
 def replace_region(request: RenderRequest) -> Film:
-    """Change a clip in one region; the pixels outside the region stay."""
+    """Change one region of a clip; the pixels outside stay the same."""
     body: Mapping[str, Any] = request.body
     source = _input_file(request, body[_CHANGED], _CHANGED)
     (clip,) = read_clips(request, [source])
@@ -342,7 +342,7 @@ _FAINT = 8
 
 
 def region_of_mask(mask: Image.Image, size: Size, field: str) -> Image.Image:
-    """Read how much of each pixel of a frame is changed: white is all (spec 4.16)."""
+    """Read the share of change for each pixel: white is all of it (spec 4.16)."""
     paper = Image.new("RGBA", mask.size, "black")
     paper.alpha_composite(mask.convert("RGBA"))
     region = paper.convert("L").resize(size, Image.Resampling.BILINEAR)
@@ -355,7 +355,7 @@ def region_of_mask(mask: Image.Image, size: Size, field: str) -> Image.Image:
 
 
 def region_of_words(words: str, size: Size) -> Image.Image:
-    """Guess a region with a soft edge from words such as "the sky on the left"."""
+    """Guess a soft-edged region from words such as "the sky on the left"."""
     across, down = _first(_ACROSS, words), _first(_DOWN, words)
     left, right = across or ((0, 1) if down else (0.3, 0.7))
     top, bottom = down or ((0, 1) if across else (0.2, 0.8))

@@ -1,4 +1,4 @@
-"""Reads the body of any function by the names that fields commonly have."""
+"""Reads the body of any function by common field names."""
 
 import math
 import re
@@ -33,7 +33,7 @@ _SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
 
 
 class OpenBody:
-    """Reads a body by common field names; a value of another type is ignored."""
+    """Reads a body by common field names; values of unexpected types are ignored."""
 
     def __init__(self, request: RenderRequest) -> None:
         self._request = request
@@ -52,7 +52,7 @@ class OpenBody:
 
     @property
     def ratio(self) -> Fraction | None:
-        """Width over height; None when it follows from the given media."""
+        """Width over height; None if it follows from the given media."""
         if pair := self._pair():
             return Fraction(*pair)
         ratio = _RATIO.fullmatch(self._text("aspect_ratio") or self._text("ratio"))
@@ -60,7 +60,7 @@ class OpenBody:
 
     @property
     def seconds(self) -> float | None:
-        """The length, limited to what the sandbox renders; None when not given."""
+        """The length, limited to what the sandbox renders; None if not given."""
         for name in ("duration", "duration_s", "seconds"):
             span = _SPAN.fullmatch(str(self._request.body.get(name))[:12])
             if span and float(span[1]):
@@ -69,7 +69,7 @@ class OpenBody:
 
     @property
     def automatic(self) -> bool:
-        """Whether the length is left to the model: R4 says 0 (spec 4.8)."""
+        """Whether the model chooses the length: R4 says 0 (spec 4.8)."""
         return self._request.body.get("duration") in ("auto", 0)
 
     @property
@@ -108,9 +108,9 @@ class OpenBody:
         return _bounded(side * math.sqrt(ratio), side / math.sqrt(ratio))
 
     def media(self) -> Iterator[tuple[MediaName, InputFile]]:
-        """Find the media that the body names at any depth, in order.
+        """Yield the media in a body at any depth, in order.
 
-        What a field declares is believed; other files are looked at.
+        Declared media types are used; other files are inspected.
         """
         rest: list[tuple[str, object]] = [("", self._request.body)]
         while rest:
@@ -132,7 +132,7 @@ class OpenBody:
         return value if isinstance(value, str) else ""
 
     def _pair(self) -> tuple[int, int] | None:
-        """Return width and height when both are given, in one text or in two fields."""
+        """Return width and height if both are given, in one text or two fields."""
         sides = [self._request.body.get(name) for name in ("width", "height")]
         if all(type(side) is int for side in sides):
             texts = [f"{sides[0]}x{sides[1]}"]
@@ -143,7 +143,7 @@ class OpenBody:
 
 
 def _bounded(width: float, height: float) -> Size:
-    """Shrink to the longest side that is allowed; each side keeps a few pixels."""
+    """Shrink a size to the allowed longest side; each side keeps a few pixels."""
     scale = min(LONGEST_SIDE_PX / max(width, height), 1)
     sides = (max(round(side * scale), SHORTEST_SIDE_PX) for side in (width, height))
     return Size(*sides)

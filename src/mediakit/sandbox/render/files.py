@@ -1,4 +1,4 @@
-"""Files from outside, which are untrusted until they are decoded."""
+"""Input files, which are untrusted until they are decoded."""
 
 import math
 import re
@@ -57,7 +57,7 @@ Image.init()  # Pillow loads its WebP and AVIF readers only here.
 
 
 class InputFile(NamedTuple):
-    """A file that the body names, and where it names it."""
+    """A file in a body, and the name of its field."""
 
     path: Path
     field: str
@@ -98,7 +98,7 @@ def is_picture(source: InputFile) -> bool:
 
 @contextmanager
 def _picture_file(source: InputFile) -> Iterator[BinaryIO]:
-    """Open the file of a picture; failures inside become `invalid_input`."""
+    """Open the file of a picture; errors become `invalid_input`."""
     try:
         size_bytes = source.path.stat().st_size
         file = source.path.open("rb")
@@ -118,7 +118,7 @@ def _picture_file(source: InputFile) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _invalid(source: InputFile, medium: MediaName) -> Iterator[None]:
-    """Turn the errors of a file into `invalid_input`."""
+    """Convert the errors of a file to `invalid_input`."""
     try:
         yield
     except (OSError, ValueError, OverflowError) as problem:
@@ -132,7 +132,7 @@ def _invalid(source: InputFile, medium: MediaName) -> Iterator[None]:
 
 @contextmanager
 def opened_container(source: InputFile, medium: Recorded) -> Iterator[InputContainer]:
-    """Open a file of a known format; failures inside become `invalid_input`."""
+    """Open a file of a known format; errors become `invalid_input`."""
     with (
         source.path.open("rb") as file,
         _invalid(source, medium),
@@ -146,7 +146,7 @@ def opened_container(source: InputFile, medium: Recorded) -> Iterator[InputConta
 
 
 def recorded_info(source: InputFile, medium: Recorded) -> MediaInfo:
-    """Measure a clip or a sound, as the client does before it is priced."""
+    """Measure a clip or a sound like the client before pricing."""
     with source.path.open("rb") as file, _invalid(source, medium), decoder_errors():
         return recording_info(file, medium, source.path.stat().st_size)
 
@@ -197,14 +197,14 @@ def read_clips(request: RenderRequest, sources: Sequence[InputFile]) -> list[Cli
 
 
 def field_of(source: InputFile) -> str:
-    """Return the field of the body that names a file, perhaps inside of it."""
+    """Return the field of the body that contains a file."""
     return re.split(r"[.\[]", source.field)[0]
 
 
 def check_limits(
     request: RenderRequest, media: Sequence[tuple[InputFile, MediaInfo]]
 ) -> None:
-    """Check media against the limits of the fields that name them."""
+    """Check media against the limits of their fields."""
     problems: list[Problem] = []
     for field, group in groupby(
         media, lambda pair: re.split(r"[.\[]", pair[0].field)[0]
@@ -244,7 +244,7 @@ def read_clip(source: InputFile) -> Clip:
 
 
 def _rate(info: MediaInfo, nominal: Fraction) -> Fraction:
-    """Return the rate of most frames: one that is held does not slow the others."""
+    """Return the rate of most frames, which a held frame does not lower."""
     if info.fps is None or (nominal and abs(info.fps / nominal - 1) < _SAME_RATE):
         return nominal
     return Fraction(info.fps).limit_denominator(1001)
@@ -253,7 +253,7 @@ def _rate(info: MediaInfo, nominal: Fraction) -> Fraction:
 def clip_frames(
     clip: Clip, fps: Fraction, *, loop: bool = False
 ) -> Iterator[av.VideoFrame]:
-    """Decode a clip at another frame rate: frames are left out or repeated."""
+    """Decode a clip at another frame rate; frames are dropped or repeated."""
     while True:
         with opened_container(clip.source, "video") as container:
             wanted, picture = 0, None
@@ -276,10 +276,10 @@ def clip_frames(
 def _timed(
     container: InputContainer, clip: Clip
 ) -> Iterator[tuple[av.VideoFrame, float]]:
-    """Decode frames with the time since the first one; recordings follow each other.
+    """Decode frames with the time since the first one, across joined recordings.
 
-    A video track may begin later than its file, and in a file of joined recordings
-    the clock begins again.
+    A video track may begin later than its file, and in a file of joined recordings the
+    clock begins again.
     """
     steps, offset_s = Steps.of(container), 0.0
     for frame in _decoded(container):
@@ -294,7 +294,7 @@ def _timed(
 
 
 def last_frame(clip: Clip) -> av.VideoFrame:
-    """Decode the frame that a clip ends with, neither turned nor mirrored."""
+    """Decode the last frame of a clip, neither rotated nor mirrored."""
     last = None
     with opened_container(clip.source, "video") as container:
         for frame in _decoded(container):

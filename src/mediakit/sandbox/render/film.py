@@ -1,4 +1,4 @@
-"""A film: layers over each other, drawn by libavfilter, and the file it becomes."""
+"""A film: layers composited by libavfilter, and the file that it becomes."""
 
 import math
 import os
@@ -107,7 +107,7 @@ class Film:
 
 
 def frame_of(picture: Image.Image) -> av.VideoFrame:
-    """Convert a picture, with its transparency, to video levels."""
+    """Convert a picture, with its transparency, to a video frame."""
     mode, pixels = ("rgb24", "yuv420p")
     if picture.mode == "RGBA":
         mode, pixels = ("rgba", "yuva420p")
@@ -132,7 +132,7 @@ def striped(colours: Image.Image, alpha: NDArray[Any]) -> av.VideoFrame:
 
 
 def plane_view(plane: VideoPlane) -> NDArray[np.uint8]:
-    """Return the levels of a plane, which can be changed."""
+    """Return a writable view of the levels of a plane."""
     rows = np.frombuffer(memoryview(plane), dtype=np.uint8)
     return rows.reshape(-1, plane.line_size)[: plane.height, : plane.width]
 
@@ -161,7 +161,7 @@ def runs(
     sketch: bool = False,
     enlarged: Size | None = None,
 ) -> Iterator[Run]:
-    """Draw the pictures of a film; a layer is open only while it is shown."""
+    """Draw the pictures of a film; a layer is open only while it is visible."""
     cuts = {edge for layer in layers for edge in (layer.start, layer.stop)}
     inside = {cut for cut in cuts if 0 < cut < frames}
     playing: dict[Layer, _Playing] = {}
@@ -175,7 +175,7 @@ def runs(
 
 
 class _Playing:
-    """A layer that is shown, and its frame."""
+    """A visible layer, and its current frame."""
 
     def __init__(self, layer: Layer) -> None:
         self.layer = layer
@@ -184,7 +184,7 @@ class _Playing:
         self.changes = True
 
     def play(self, index: int) -> bool:
-        """Go on to a frame of the film; return whether another picture is shown."""
+        """Advance to a frame of the film; return whether the picture changed."""
         if index == self.layer.start:
             return True
         previous, frame = self.shown, next(self._frames, None)
@@ -193,7 +193,7 @@ class _Playing:
 
 
 class _Graph:
-    """Draws the frames in which the same layers are seen."""
+    """Draws the frames in which the same layers are visible."""
 
     def __init__(
         self, playing: Sequence[_Playing], size: Size, fps: Fraction, enlarged: Size
@@ -225,7 +225,7 @@ class _Graph:
         self._graph.configure()
 
     def runs(self, span: range, *, sketch: bool) -> Iterator[Run]:
-        """Draw a part of the film; what no longer changes is one run to its end."""
+        """Draw a part of the film; once nothing changes, one run covers the rest."""
         picture: av.VideoFrame | None = None
         for index in span:
             changed = [each.play(index) for each in self._playing]
@@ -296,10 +296,10 @@ def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
 def _coded(
     video: av.VideoStream, film: Film, *, sketch: bool
 ) -> Iterator[Sequence[Packet]]:
-    """Encode the frames, each in its turn.
+    """Encode the frames in order.
 
-    A picture that stays is encoded for one group of frames, which begins with a
-    keyframe; then the group's packets are repeated.
+    A still picture is encoded for one group of frames, which begins with a keyframe;
+    then the group's packets are repeated.
     """
     time_base, group = 1 / film.fps, video.gop_size
     first, is_apart = 0, False

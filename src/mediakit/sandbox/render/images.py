@@ -103,7 +103,7 @@ def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
 
 
 def _recoloured(picture: Image.Image, palette: SceneColours) -> Image.Image:
-    """Dye a picture; its shapes, light and shade stay recognisable."""
+    """Tint a picture; its shapes, light and shade stay recognisable."""
     grey = picture.convert("L")
     dye = ImageOps.colorize(grey, palette.near, palette.sun, mid=palette.far)
     dyed = Image.blend(picture.convert("RGB"), dye, _DYE)

@@ -1,4 +1,4 @@
-"""Pictures that move: slowly magnified, or one becoming the next."""
+"""Moving pictures: slow zooms and transitions."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _DISSOLVE = (0.3, 0.7)
 
 
 def fitting(clip: Clip, size: Size) -> Filters:
-    """Return the filters that fill a frame with a clip, upright."""
+    """Return the filters that fill a frame with an upright clip."""
     turned = Size(*clip.display._replace(pixel_ratio=Fraction(1)).size(*clip.decoded))
     return [*clip.display.filters, *_covering(clip.size, size, decoded=turned)]
 
@@ -44,9 +44,9 @@ def filling(source: InputFile, size: Size) -> av.VideoFrame:
 
 
 def _covering(source: Size, size: Size, *, decoded: Size | None = None) -> Filters:
-    """Return filters for frames that are shown at the size of `source`.
+    """Return the filters that fill a frame with frames of the size of `source`.
 
-    They are decoded at another size where their pixels are not square.
+    They are decoded at another size if their pixels are not square.
     """
     covering, filters = source.covering(size), []
     if covering != (decoded or source):
@@ -59,14 +59,14 @@ def _covering(source: Size, size: Size, *, decoded: Size | None = None) -> Filte
 
 
 def zooming(frame: av.VideoFrame, frames: int) -> Frames:
-    """Magnify a picture slowly; the first frame is the picture as it is."""
+    """Zoom slowly into a picture, which the first frame shows unchanged."""
     planes = planes_of(frame)
     for index in range(frames):
         yield _frame(_zoomed(planes, 1 + _ZOOM * index / frames))
 
 
 def transition(start: Planes, end: Planes, frames: int) -> Frames:
-    """Let a picture become the next; the first and the last frame are the pictures."""
+    """Morph a picture into the next, from the one to the other unchanged."""
     low, high = _DISSOLVE
     for index in range(frames):
         way = (1 - math.cos(math.pi * index / max(frames - 1, 1))) / 2

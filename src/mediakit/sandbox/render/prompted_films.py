@@ -78,7 +78,7 @@ def render_film(
     fixed: bool = False,
     task: Task = "reference",
 ) -> Film:
-    """Render a video of the references that a body names, else a scene."""
+    """Render a video of the references in a body, else a generated scene."""
     body, media = OpenBody(request), _media(request)
     clips = read_clips(request, media["video"])
     pictures = media["image"] if task == "reference" else []
@@ -118,7 +118,7 @@ def render_r1(request: RenderRequest) -> Film:
 
 
 def task_of(request: RenderRequest) -> Task:
-    """Return the requested task; the words of the prompt decide for `auto`."""
+    """Return the requested task; for `auto`, derive it from the prompt."""
     body = request.body
     match body.get("omni_reference_task_type"):
         case "edit" | "extend" | "reference" as asked:
@@ -153,7 +153,7 @@ def render_final(request: RenderRequest) -> Film:
 
 
 def render_sound(request: RenderRequest) -> Recording:
-    """Return the sounds that the body names, else a melody."""
+    """Return the sounds in a body, else a melody."""
     body, media = OpenBody(request), _media(request)
     frames = round(_seconds(body) * FPS)
     voice = _input_sound(request, media["audio"], frames / FPS)
@@ -216,14 +216,14 @@ def _shown(source: InputFile, size: Size, frames: int) -> Frames:
 
 
 def _playing(clip: Clip, size: Size, span: range, effects: Filters = ()) -> Layer:
-    """Return a clip that begins again when it is over."""
+    """Return a clip as a layer; it repeats when it ends."""
     frames = partial(clip_frames, clip, Fraction(FPS), loop=True)
     filters = [*fitting(clip, size), *effects]
     return Layer(frames, filters, start=span.start, stop=span.stop, fills=True)
 
 
 def _shares(frames: int, count: int) -> list[range]:
-    """Split a film into parts of the same length."""
+    """Split a film into parts of equal length."""
     bounds = [frames * number // count for number in range(count + 1)]
     return [range(first, last) for first, last in pairwise(bounds)]
 
@@ -260,7 +260,7 @@ def _media(request: RenderRequest) -> dict[MediaName, list[InputFile]]:
 def _input_sound(
     request: RenderRequest, sources: Sequence[InputFile], enough_s: float
 ) -> Voice | None:
-    """Decode the given sounds in turn until they are long enough."""
+    """Decode the given sounds one after the other until they are long enough."""
     limits = [request.limits_of(field_of(each)) for each in sources]
     infos = [sound_info(*pair) for pair in zip(sources, limits, strict=True)]
     check_limits(request, [*zip(sources, infos, strict=True)])

@@ -1,4 +1,4 @@
-"""What the server asks of a process that renders, and why that may fail."""
+"""The protocol between the server and a render process, and its errors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ PROBE = "probe"
 
 
 class RenderError(Exception):
-    """Why a job fails: its code of spec 7.3, and one sentence."""
+    """A failed job's code (spec 7.3), and a sentence."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class RenderError(Exception):
 
     @classmethod
     def internal(cls, message: str) -> "RenderError":
-        """Return an error of the sandbox."""
+        """Return an error of the sandbox itself."""
         return cls("internal", message)
 
     @classmethod
@@ -152,7 +152,7 @@ class Size(NamedTuple):
 
 
 def frame_size(short_side_px: int, ratio: Fraction) -> Size:
-    """Return the frame whose short side is given; both sides come out even."""
+    """Return the frame with the given short side; both sides are even."""
     ratio = min(max(ratio, 1 / WIDEST_RATIO), WIDEST_RATIO)
     short, long = even(short_side_px), even(short_side_px * max(ratio, 1 / ratio))
     return Size(long, short) if ratio >= 1 else Size(short, long)

@@ -1,4 +1,4 @@
-"""Selects what renders a request."""
+"""Selects the renderer of a request."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -49,9 +49,9 @@ def render(request: RenderRequest) -> Rendered:
 
 
 def scene_of(request: RenderRequest) -> Output:
-    """Return what a request asks for, before it is drawn and encoded.
+    """Return the output of a request, before it is drawn and encoded.
 
-    Its kind selects the scene, or else its media type.
+    Its kind selects the scene, or else its media type does.
     """
     scene = SCENES.get(request.kind) or BY_MEDIA_TYPE.get(request.media_type)
     if scene is None:

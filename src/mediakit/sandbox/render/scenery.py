@@ -1,4 +1,4 @@
-"""Landscapes in the colours that a prompt suggests: stills that drift, and a figure."""
+"""Landscapes in colours that a prompt suggests: drifting stills, and a figure."""
 
 import hashlib
 import math
@@ -40,11 +40,10 @@ _GRAIN_PX = 128
 
 
 class SceneColours(NamedTuple):
-    """The colours of one time of day, as `#rrggbb`; a word of the prompt chooses it.
+    """The colours of one time of day, as `#rrggbb`, selected by a word of the prompt.
 
-    The sky's go from the top of the frame over its middle to the horizon; the land's
-    are those of the farthest ridge and of the one in front. The sun's height is a share
-    of the frame, from the top.
+    The sky has colours for its top, middle and horizon; the land, for the farthest and
+    the nearest ridge. The sun's height is a share of the frame, from the top.
     """
 
     words: str
@@ -118,7 +117,7 @@ TERRAINS: Mapping[str, Terrain] = {
 
 @dataclass(frozen=True)
 class Look:
-    """Everything about a scene that its prompt decides."""
+    """Everything about a scene that follows from its prompt."""
 
     palette: SceneColours
     terrain: str
@@ -127,7 +126,7 @@ class Look:
 
 
 def look_of(prompt: str, seed: int) -> Look:
-    """Choose colours, land and a small figure; what no word decides, the seed does."""
+    """Choose colours, land and a small figure from the prompt, else from the seed."""
     digest = hashlib.sha256(f"{seed}\n{prompt}".encode("utf-8", "replace")).digest()
     random = np.random.default_rng(int.from_bytes(digest[:16]))
     words = set(re.findall(r"[a-z]+", prompt.lower()))
@@ -155,7 +154,7 @@ def _pick(random: Random, choices: "tuple[T, ...] | list[T]") -> T:
 
 
 def landscape(look: Look, size: Size, frames: int) -> Callable[[], Frames]:
-    """Return the frames of a landscape, which is painted when they are asked for."""
+    """Return the frames of a landscape, which is painted on demand."""
 
     def painted() -> Frames:
         terrain = TERRAINS[look.terrain]
@@ -231,7 +230,7 @@ def _sky(look: Look, size: Size) -> Image.Image:
 
 
 def _disc(sky: Image.Image, colour: str, middle: Point, radius: float) -> None:
-    """Draw the sun with a soft edge: larger, and then reduced."""
+    """Draw the sun with a soft edge by downscaling a larger disc."""
     scale, half = 4, math.ceil(radius) + 1
     left, top = (math.floor(at) - half for at in middle)
     mask = Image.new("L", (2 * half * scale, 2 * half * scale))
@@ -414,7 +413,7 @@ class Motif(NamedTuple):
 
 
 def _figure(look: Look, size: Size) -> Layer:
-    """Draw the figure in a box that holds its whole way."""
+    """Draw the figure in a box that covers its whole path."""
     motif = MOTIFS[look.motif]
     side = round(min(size) * motif.side)
     reach = [share * length for share, length in zip(motif.reach, size, strict=True)]
@@ -439,7 +438,7 @@ def _figure(look: Look, size: Size) -> Layer:
 def _drawn(
     shapes: Iterable[Shape], side: int, box: Size, middle: Point, tilt: float
 ) -> Image.Image:
-    """Draw shapes with soft edges: larger, and then reduced."""
+    """Draw shapes with soft edges by downscaling larger ones."""
     scale = 2
     # The transparent parts have a colour, too, which the edges are mixed with.
     shapes = [*shapes]
@@ -517,7 +516,7 @@ def _birds(ink: str, phase: float) -> Iterator[Shape]:
 
 
 def _line(colour: str, points: list[Point], width: float) -> Shape:
-    """Turn a line into an outline, thick enough to be filled."""
+    """Convert a line to an outline that can be filled."""
     left = [(x - width / 2, y - width / 2) for x, y in points]
     right = [(x + width / 2, y + width / 2) for x, y in reversed(points)]
     return Shape(colour, [*left, *right])

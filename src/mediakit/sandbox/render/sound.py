@@ -1,6 +1,6 @@
-"""The sound of a film: a generated melody, given sounds, and both mixed.
+"""The sound of a film: a generated melody, given sounds, or a mix.
 
-A film may last 20 minutes, whose samples would fill 460 MB at once: sounds are read
+A film may last 20 minutes, whose samples would fill 460 MB at once, so sounds are read
 and mixed in pieces.
 """
 
@@ -46,7 +46,7 @@ class Voice:
         self._rest = np.zeros((2, 0), np.float32)
 
     def add_to(self, mixed: Floats, first: int) -> None:
-        """Add it to the piece of the film that begins with the sample `first`."""
+        """Add it to the piece of the film that begins at sample `first`."""
         at = max(self._start - first, 0)
         stop = min(self._stop - first, mixed.shape[1])
         while at < stop:
@@ -62,7 +62,7 @@ class Voice:
 
 
 class Recording(NamedTuple):
-    """A sound to write: samples at 48 kHz in pieces, as long as so many frames."""
+    """A sound to write: samples at 48 kHz in pieces, and its length in frames."""
 
     pieces: Iterator[Floats]
     frames: int
@@ -92,7 +92,7 @@ def mixed(
 
 
 def repeated(sound: Floats) -> Voice:
-    """Return a sound that begins again whenever it is over."""
+    """Return a sound that repeats whenever it ends."""
     return Voice(cycle([sound]) if sound.shape[1] else iter(()))
 
 
@@ -101,8 +101,8 @@ def decoded(
 ) -> Iterator[Floats]:
     """Decode a file's sound at 48 kHz, in pieces of shape (2, n).
 
-    The sound of a clip begins with its first frame: what is earlier is left out, and
-    before what is later there is silence.
+    The sound of a clip is aligned with its first frame: earlier sound is dropped, and a
+    gap becomes silence.
     """
     with opened_container(source, "audio") as container:
         stream = sound_track(container)

@@ -1,4 +1,4 @@
-"""Words on frames: captions, notes and labels."""
+"""Text on frames: captions, notes and labels."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ def words_over(
     corner: str = "",
     span: range = _ALWAYS,
 ) -> list[Layer]:
-    """Return the words over a film: its caption, and its parameters."""
+    """Return the text layers of a film: its caption and its parameters."""
     note = note_of(request, caption)
     places = []
     if request.inputs and not caption:
@@ -72,7 +72,7 @@ def write_over(
 
 
 def note_of(request: RenderRequest, caption: str = "") -> list[str]:
-    """Return a line for each field that is not a default, nor the caption."""
+    """Return a line for each field that is neither a default nor the caption."""
     return [
         f"{name} {_shown(request.body[name], request.inputs)}"
         for name in request.changed
@@ -81,7 +81,7 @@ def note_of(request: RenderRequest, caption: str = "") -> list[str]:
 
 
 def _shown(value: object, files: Mapping[str, Path]) -> str:
-    """Shorten a value; a checksum then tells it from others with the same start."""
+    """Shorten a value; a checksum distinguishes values with the same start."""
     text = _plain(value, files)
     if len(text) <= _LONGEST_VALUE:
         return text
@@ -109,9 +109,9 @@ def _plain(value: object, files: Mapping[str, Path]) -> str:
 def _text_block(
     caption: str, note: Sequence[str], frame: Size, corner: str, *, hides: bool
 ) -> Image.Image | None:
-    """Write a caption over a shade, a note below, and a corner, at a frame's top.
+    """Draw a caption over a shade, a note below, and a corner, at a frame's top.
 
-    Given media may have words of their own there, which the shade hides.
+    Given media may have text of their own there, which the shade hides.
     """
     margin = round(min(frame) * 0.05)
     lines = _lines(caption, note, frame, margin)
@@ -134,10 +134,10 @@ def _text_block(
 def _plate_on(
     frame: Size, note: Sequence[str], caption: str = ""
 ) -> tuple[Image.Image | None, int]:
-    """Write on a dark plate; returns it, and its place in pixels from the top.
+    """Draw text on a dark plate; return it, and its distance from the top.
 
-    Given media may have words at their top, and a player has its controls at the
-    bottom: the plate is between them.
+    Given media may have text at the top, and players have controls at the bottom, so
+    the plate is between them.
     """
     plate = _plate(caption, note, frame)
     height = 0 if plate is None else plate.height
@@ -158,7 +158,7 @@ Line = tuple[str, Font]
 
 
 def _lines(caption: str, note: Sequence[str], frame: Size, margin: int) -> list[Line]:
-    """Break a caption and a note into lines; the note is as small as it must be."""
+    """Wrap a caption and a note; the note is shrunk as needed."""
     width = round(frame.width * 0.72)
     text = " ".join(caption.split())
     large = font_for(text, max(round(min(frame) * _CAPTION), 14))
@@ -182,7 +182,7 @@ def _height(lines: Sequence[Line]) -> int:
 def _ink(
     lines: Sequence[Line], margin: int, width: float, height: float
 ) -> Image.Image:
-    """Write lines, the largest ones in full white, on a picture with even sides."""
+    """Draw lines, the largest ones in full white, on a picture with even sides."""
     ink = Image.new("L", (2 * math.ceil(width / 2), 2 * math.ceil(height / 2)))
     pen = ImageDraw.Draw(ink)
     y = margin
@@ -212,7 +212,7 @@ def _shadowed(
 
 @lru_cache(maxsize=32)
 def font_for(text: str, height_px: int) -> Font:
-    """Return the first font that has every character of `text`, or the fullest."""
+    """Return the first font with every character of `text`, else the best one."""
     best, fewest = None, 0
     for font in _fonts(max(height_px, 1)):
         lacking = sum(not _has(font, character) for character in set(text))
@@ -226,9 +226,9 @@ def font_for(text: str, height_px: int) -> Font:
 
 
 def wrap(text: str, font: Font, width_px: int, max_lines: int) -> list[str]:
-    """Break `text` into lines of at most `width_px`; words longer than that too.
+    """Wrap `text` to lines of at most `width_px`, also within long words.
 
-    What does not fit is replaced by a checksum of the whole text.
+    A checksum of the whole text replaces what does not fit.
     """
     lines: list[str] = []
     ending = _ending(text)
@@ -271,6 +271,6 @@ def _has(font: Font, character: str) -> bool:
 
 
 def drawable(text: str, font: Font) -> str:
-    """Leave out what no font at hand has."""
+    """Remove the characters that no available font has."""
     characters = {character for character in set(text) if _has(font, character)}
     return "".join(character for character in text if character in characters)

@@ -1,4 +1,4 @@
 """A running sandbox: data directory, sockets, the application and its thread.
 
-It is the top room and depends on all the others; `running` starts it.
+It is the top room and depends on all others; `running` starts it.
 """

@@ -1,4 +1,4 @@
-"""The application: routes (spec 4.1), error shapes (spec 7.1), faults of requests."""
+"""The application: routes (spec 4.1), error shapes (spec 7.1), request faults."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -37,10 +37,10 @@ CHUNKS_PER_S = 20
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection, with a way to drop it.
+    """A uvicorn connection that can be dropped.
 
-    ASGI cannot close a connection without a response, which to a client looks as if
-    the server had died; some faults need exactly that.
+    ASGI cannot close a connection without a response, which some faults need: to a
+    client, it looks as if the server had died.
     """
 
     def on_message_begin(self) -> None:
@@ -50,7 +50,7 @@ class Connection(HttpToolsProtocol):
 
 
 class DateHeader:
-    """Sets the `Date` header by the clock that dates jobs and charges."""
+    """Sets the `Date` header from the clock that dates jobs and charges."""
 
     def __init__(self, app: ASGIApp, clock: SandboxClock) -> None:
         self._app = app
@@ -122,7 +122,7 @@ async def _drop(scope: Scope, receive: Receive) -> None:
 
 
 def _first_bytes(send: Send, bytes_n: int | None) -> Send:
-    """Send only the beginning of a response's body; the head announces all of it."""
+    """Send only the beginning of a response's body; the headers announce all of it."""
     left_n = bytes_n
 
     async def send_some(message: Message) -> None:
@@ -163,7 +163,7 @@ def _chunks(body: bytes, chunk_n: int) -> Iterator[bytes]:
 
 
 async def _stays_connected(receive: Receive, for_s: float) -> bool:
-    """Wait; return False at once when the client disconnects."""
+    """Wait; return False as soon as the client disconnects."""
     try:
         async with asyncio.timeout(for_s):
             while (await receive())["type"] != "http.disconnect":
@@ -242,7 +242,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods_at(request: Request) -> list[str]:
-    """List the methods of a path; the exception has those of one route only."""
+    """List the methods of a path; the exception has only those of one route."""
     routes = [route for route in request.app.routes if isinstance(route, Route)]
     first = next(r for r in routes if r.matches(request.scope)[0] is not Match.NONE)
     there = [route for route in routes if route.path == first.path]

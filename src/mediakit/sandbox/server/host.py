@@ -51,7 +51,7 @@ WARM_AFTER_S = 0.1
 
 
 class Host:
-    """One server on one data directory, in a daemon thread."""
+    """A server of one data directory, in a daemon thread."""
 
     alive: ClassVar["weakref.WeakSet[Host]"] = weakref.WeakSet()
 
@@ -190,7 +190,7 @@ def _report(task: asyncio.Task[None]) -> None:
 def open_service(
     settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
 ) -> SandboxService:
-    """Open the store and repair what a killed server left incomplete."""
+    """Open the store, and repair what a killed server left incomplete."""
     db = SandboxDatabase(data_dir.database)
     clock = resume_clock(db, SystemClock(), settings.speed)
 
@@ -225,10 +225,10 @@ def open_service(
 
 
 def resume_clock(db: SandboxDatabase, system: Clock, speed: float) -> SandboxClock:
-    """Return a clock that continues where the stored one stopped, with a new speed.
+    """Return a clock that continues from the stored one, with a new speed.
 
     It stood still meanwhile, but it is never behind this machine's time: today's jobs
-    would be in the reports of a month that is over.
+    would then be in the reports of a past month.
     """
     epoch_us = max(to_us(system.now()), money.latest_us(db), stored_epoch_us(db))
     clock = SandboxClock(system, epoch_us=epoch_us, speed=speed)

@@ -37,7 +37,7 @@ CALL_TIMEOUT_S = 600.0
 
 
 class RunningSandbox:
-    """A sandbox that is served by this process or by another one."""
+    """A sandbox served by this or another process."""
 
     def __init__(self, settings: Sandbox, data_dir: DataDir, host: Host | None) -> None:
         account = data_dir.account()
@@ -63,7 +63,7 @@ class RunningSandbox:
 
     @property
     def base_url(self) -> str:
-        """Return its current URL; the port may change with the process."""
+        """Return its current URL; another process may use another port."""
         host = self._host
         return host.base_url if host is not None else self._data_dir.base_url() or ""
 
@@ -75,7 +75,7 @@ class RunningSandbox:
     def advance(
         self, *, hours: float = 0, minutes: float = 0, seconds: float = 0
     ) -> dict[str, Any]:
-        """Advance the sandbox's clock; work that becomes due meanwhile is done.
+        """Advance the sandbox's clock; work that becomes due is done.
 
         Args:
             hours: Hours to skip.
@@ -118,10 +118,10 @@ class RunningSandbox:
         return removed_n
 
     def seed(self, *, days: int = 90, jobs: int = 400, seed: int = 1) -> dict[str, Any]:
-        """Add a plausible past, so that there is spend to look at.
+        """Add a sample history, so that there is spend to look at.
 
-        The balance does not change: the past includes grants for its charges. The
-        same arguments a second time add nothing.
+        The balance does not change: grants cover the charges. Repeating the call with
+        the same arguments adds nothing.
 
         Args:
             days: How many days it covers; it ends yesterday.
@@ -137,9 +137,9 @@ class RunningSandbox:
         return self._call("POST", "seed", {"days": days, "jobs": jobs, "seed": seed})
 
     def reset(self) -> None:
-        """Start over: no jobs, no files, no faults, the opening balance.
+        """Start over: no jobs, files or faults, and the opening balance.
 
-        Its name, its key and its time stay.
+        Its name, key and time are kept.
 
         Raises:
             ServiceError: The sandbox does not respond.
@@ -154,7 +154,7 @@ class RunningSandbox:
     def stop(self) -> None:
         """Stop serving, or detach; accepted jobs are kept.
 
-        In a forked child this does nothing: the server belongs to its parent.
+        In a forked child this does nothing, because the server belongs to its parent.
         """
         if self._pid != os.getpid() or self._stopped.is_set():
             return
@@ -191,7 +191,7 @@ _locks: dict[Path, threading.RLock] = {}
 
 
 def _lock_of(data_dir: DataDir) -> "threading.RLock":
-    """Return the lock of one data directory: a hung owner holds up no other one."""
+    """Return the lock of one data directory, so that a hung one blocks no other."""
     return _locks.setdefault(data_dir.path, threading.RLock())
 
 

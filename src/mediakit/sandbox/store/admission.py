@@ -1,4 +1,4 @@
-"""Admits jobs: the idempotency key, the limits, the hold and the queue (spec 4.3)."""
+"""Admits jobs: idempotency key, limits, hold and queue (spec 4.3)."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -22,10 +22,10 @@ US_PER_DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a job is rejected, in words for people, and when it may be sent again.
+    """Why a job is rejected, and when it may be sent again.
 
-    `over_usage_limit`: a member's or a key's own limit is the reason. It has the code
-    of a rate limit and another HTTP status (spec 4.3).
+    `over_usage_limit` means that a limit of the member or the key is the reason. It has
+    the code of a rate limit and another HTTP status (spec 4.3).
     """
 
     code: ErrorCode
@@ -38,8 +38,8 @@ class Refusal:
 class NewJob:
     """A valid submission to admit.
 
-    `price_micro_usd` is what it may cost at most; None when it has no price. `base_url`
-    is the URL at which the caller reached the service.
+    `price_micro_usd` is its highest cost; None without a price. `base_url` is the URL
+    at which the caller reached the service.
     """
 
     id: str
@@ -65,7 +65,7 @@ class IdempotencyRecord:
 
 
 class KeyReusedError(Exception):
-    """An idempotency key was used again with another request (spec 4.3)."""
+    """An idempotency key was reused with another request (spec 4.3)."""
 
 
 class NoBillingPlanError(Exception):
@@ -79,7 +79,7 @@ class KeyGoneError(LookupError):
 def find_repeated(
     db: SandboxDatabase, org: str, repeat: IdempotencyRecord
 ) -> JobRow | None:
-    """Find the job of an idempotency key; None when the key is new."""
+    """Find the job of an idempotency key; None if the key is new."""
     row = db.one(
         "SELECT request_sha256, job FROM idempotency WHERE org = ? AND key = ?",
         org,
@@ -98,7 +98,7 @@ def submit(
     repeat: IdempotencyRecord | None,
     is_out: Callable[[], bool] = lambda: False,
 ) -> tuple[JobRow, Refusal | None]:
-    """Admit or reject a job, unless its idempotency key already has one (spec 4.3).
+    """Admit or reject a job, unless its idempotency key has one (spec 4.3).
 
     The key, the hold and the job are written in one transaction on one connection, so
     two requests with one key create one job, and no two jobs hold the same money.
@@ -162,7 +162,7 @@ def _insert(db: SandboxDatabase, new: NewJob, refusal: Refusal | None) -> None:
 def hold_more(
     db: SandboxDatabase, job_id: str, to_micro_usd: int, now_us: int
 ) -> Refusal | None:
-    """Raise the hold of a job whose price is known only now, or return why not."""
+    """Raise the hold of a job whose price is now known, or return the refusal."""
     with db.transaction():
         job = find(db, job_id)
         if job is None:
@@ -199,7 +199,7 @@ def _terms(db: SandboxDatabase, org: str, api_key: str) -> sqlite3.Row:
 def _refusals(
     db: SandboxDatabase, terms: sqlite3.Row, price: int | None, now_us: int
 ) -> Iterator[Refusal]:
-    """Find the limits that reject a job, in the order of the interface."""
+    """Yield the reasons to reject a job, in the order of the interface."""
     # The day first, so that a client over both limits waits for the later one.
     windows = (
         ("day", terms["per_day"], US_PER_DAY),
@@ -282,8 +282,9 @@ def _money_refusals(
 def left_micro_usd(db: SandboxDatabase, terms: sqlite3.Row, now_us: int) -> int:
     """Return what an organization can still hold, micro-USD.
 
-    It is the balance minus the holds, or in postpaid mode the cycle's limit minus the
-    charges settled in the cycle and the holds; below 0 when a limit was lowered.
+    It is the balance minus the holds, or for a postpaid organization the cycle's limit
+    minus the charges settled in the cycle and the holds; it is negative after a limit
+    was lowered.
     """
     holds: int = terms["held_micro_usd"]
     if terms["mode"] == "prepaid":
@@ -301,7 +302,7 @@ def _used_micro_usd(
 ) -> int:
     """Sum the charges of some keys since an instant, and their current holds.
 
-    One subquery for each state, because each has its own index.
+    There is one subquery per state, because each has its own index.
     """
     return int(
         db.value(

@@ -1,4 +1,4 @@
-"""The SQLite database, and transactions on its single write connection."""
+"""The SQLite database, with transactions on its single write connection."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ PRAGMA busy_timeout = 5000;
 
 
 class SandboxDatabase:
-    """The single write connection; statements run inline on the server's event loop.
+    """The single write connection; statements run on the server's event loop.
 
     An inline statement costs tens of microseconds, less than a hop to a thread, and
     with one writer no transaction waits for another.
@@ -62,9 +62,9 @@ class SandboxDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit everything inside it, or nothing.
+        """Commit everything inside, or nothing.
 
-        Inside another transaction it is part of that one.
+        Inside another transaction, it is part of that one.
         """
         if self._connection.in_transaction:
             yield
@@ -98,7 +98,7 @@ class SandboxDatabase:
             return self._connection.execute(sql, values).fetchall()
 
     def value(self, sql: str, *values: Value) -> Any:
-        """Return the first column of the first row; None when there is no row."""
+        """Return the first column of the first row; None without a row."""
         row = self.one(sql, *values)
         return None if row is None else row[0]
 
@@ -110,7 +110,7 @@ class SandboxDatabase:
         )
 
     def update(self, table: str, where: Mapping[str, Value], **changes: Value) -> int:
-        """Change the rows whose columns have these values; return their number."""
+        """Update the rows with these column values; return their number."""
         columns = ", ".join(f"{name} = ?" for name in changes)
         conditions = " AND ".join(f"{name} = ?" for name in where)
         return self.run(
@@ -131,7 +131,7 @@ class SandboxDatabase:
         self.run("DELETE FROM meta WHERE name <> ?", besides)
 
     def close(self) -> None:
-        """Close the connection; what was committed is on disk."""
+        """Close the connection; committed data is on disk."""
         self._connection.close()
 
 

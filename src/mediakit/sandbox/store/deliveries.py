@@ -1,4 +1,4 @@
-"""Events, their deliveries and the attempts to deliver them (spec 3.2, 4.20)."""
+"""Events, their deliveries and delivery attempts (spec 3.2, 4.20)."""
 
 import sqlite3
 import uuid
@@ -47,7 +47,7 @@ def add_event(
 ) -> list[str]:
     """Store an event with a pending delivery to each receiver; return their ids.
 
-    A receiver is an endpoint, None for the `webhook_url` of a job, and a URL.
+    A receiver is an endpoint, or None for the `webhook_url` of a job, and a URL.
     """
     ids: list[str] = []
     with db.transaction():
@@ -69,7 +69,7 @@ def add_event(
 
 
 def find(db: SandboxDatabase, delivery_id: str) -> DeliveryRow | None:
-    """Read a delivery; None when there is none."""
+    """Read a delivery; None if it does not exist."""
     row = db.one(f"{_SELECT} WHERE delivery.id = ?", delivery_id)
     return None if row is None else _delivery(row)
 
@@ -84,7 +84,7 @@ def listed(
     before_seq: int | None = None,
     limit: int,
 ) -> list[DeliveryRow]:
-    """Read a page of the log, newest first; a filter of None lets all pass."""
+    """Read a page of the log, newest first; a filter of None matches all."""
     filters = {
         "delivery.org = ?": org,
         "delivery.endpoint = ?": endpoint,
@@ -103,7 +103,7 @@ def listed(
 
 
 def body_of(db: SandboxDatabase, event_id: str) -> bytes:
-    """Return the bytes of an event, as they are sent."""
+    """Return the bytes of an event as sent."""
     return bytes(db.value("SELECT body FROM event WHERE id = ?", event_id))
 
 
@@ -126,7 +126,7 @@ def due(
 
 
 def next_due_us(db: SandboxDatabase, besides: Collection[str]) -> int | None:
-    """Return when the next delivery but `besides` is due; None if there is none."""
+    """Return when the next other delivery is due; None without one."""
     rows = db.all(
         "SELECT id, due_us FROM delivery WHERE status = 'pending'"
         " ORDER BY due_us LIMIT ?",

@@ -1,4 +1,4 @@
-"""Registered webhook endpoints, and the secrets that sign (spec 3.3, 6.2, 6.6)."""
+"""Registered webhook endpoints, and signing secrets (spec 3.3, 6.2, 6.6)."""
 
 import json
 import secrets
@@ -26,7 +26,7 @@ class EndpointRow:
     created_us: int
 
     def receives(self, kind: str) -> bool:
-        """Return whether an event of this type is posted to it."""
+        """Return whether events of this type are sent to it."""
         return self.state == "enabled" and (self.events is None or kind in self.events)
 
     def columns(self) -> dict[str, Value]:
@@ -53,7 +53,7 @@ def of_org(db: SandboxDatabase, org: str) -> list[EndpointRow]:
 
 
 def find(db: SandboxDatabase, endpoint_id: str) -> EndpointRow | None:
-    """Read an endpoint; None when there is none or it was deleted."""
+    """Read an endpoint; None if it does not exist or was deleted."""
     row = db.one(
         "SELECT * FROM endpoint WHERE id = ? AND state != 'deleted'", endpoint_id
     )
@@ -61,10 +61,9 @@ def find(db: SandboxDatabase, endpoint_id: str) -> EndpointRow | None:
 
 
 def change(db: SandboxDatabase, changed: EndpointRow, now_us: int) -> None:
-    """Write an endpoint's URL, filter and state.
+    """Update an endpoint's URL, filter and state.
 
-    Pending deliveries go to the new URL; if the endpoint is not enabled, they are
-    canceled.
+    Pending deliveries go to the new URL; they are canceled if the endpoint is disabled.
     """
     with db.transaction():
         db.update("endpoint", {"id": changed.id}, **changed.columns())
@@ -82,7 +81,7 @@ def disable_gone(db: SandboxDatabase, endpoint_id: str, now_us: int) -> None:
 
 
 def remove(db: SandboxDatabase, endpoint_id: str, now_us: int) -> None:
-    """Delete an endpoint and its secrets; its row stays, because the log needs it."""
+    """Delete an endpoint and its secrets; its row stays for the log."""
     with db.transaction():
         db.update("endpoint", {"id": endpoint_id}, state="deleted")
         db.run("DELETE FROM secret WHERE owner = ?", endpoint_id)
@@ -109,7 +108,7 @@ def _endpoint(row: sqlite3.Row) -> EndpointRow:
 
 
 def current_secret(db: SandboxDatabase, owner: str, now_us: int) -> str:
-    """Return the secret of an organization or an endpoint; create it on first read."""
+    """Return the secret of an organization or endpoint, creating it on first read."""
     with db.transaction():
         secret: str | None = db.value(
             "SELECT secret FROM secret WHERE owner = ? AND expires_us IS NULL", owner
@@ -120,10 +119,10 @@ def current_secret(db: SandboxDatabase, owner: str, now_us: int) -> str:
 def rotate_secret(
     db: SandboxDatabase, owner: str, now_us: int, overlap_us: int
 ) -> tuple[str, bool]:
-    """Replace the current secret; return the new one, and whether the old one overlaps.
+    """Replace the current secret; return the new one, and if the old one overlaps.
 
     The current one still signs during the overlap. An older one that still signed ends
-    at once: after two rotations inside the overlap the newest two sign.
+    at once: after two rotations inside the overlap, the newest two sign.
     """
     with db.transaction():
         db.run("DELETE FROM secret WHERE owner = ? AND expires_us IS NOT NULL", owner)
@@ -137,7 +136,7 @@ def rotate_secret(
 
 
 def signing_secrets(db: SandboxDatabase, owner: str, now_us: int) -> list[str]:
-    """List the secrets that sign now, the newest first; create the first one."""
+    """List the current signing secrets, newest first, creating the first one."""
     current_secret(db, owner, now_us)
     rows = db.all(
         "SELECT secret FROM secret WHERE owner = ?"

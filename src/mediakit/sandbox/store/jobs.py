@@ -1,4 +1,4 @@
-"""Jobs: the queue, and each change of a state (spec 3.1)."""
+"""Jobs: the queue, and all changes of state (spec 3.1)."""
 
 import json
 import sqlite3
@@ -54,12 +54,12 @@ class JobRow:
 
 
 def find(db: SandboxDatabase, job_id: str) -> JobRow | None:
-    """Read a job by id; None when there is none."""
+    """Read a job by id; None if it does not exist."""
     return _job(db.one(f"{_SELECT} WHERE job.id = ?", job_id))
 
 
 def find_by_file(db: SandboxDatabase, file: str) -> JobRow | None:
-    """Read the job whose output has this name; None when there is none."""
+    """Read the job whose output has this name; None without one."""
     return _job(db.one(f"{_SELECT} WHERE job.file = ?", file))
 
 
@@ -73,10 +73,10 @@ def latest(db: SandboxDatabase, limit: int) -> list[JobRow]:
 
 
 def claim(db: SandboxDatabase, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
-    """Start the oldest job that may run now; None when there is none.
+    """Start the oldest job that may run now; None without one.
 
-    Partial indexes and the counters of the organization keep this fast with thousands
-    of queued jobs.
+    Partial indexes and the organization's counters keep this fast with thousands of
+    queued jobs.
     """
     with db.transaction():
         job_id: str | None = db.value(
@@ -179,14 +179,14 @@ def unfinished_bodies(db: SandboxDatabase) -> list[str]:
 
 
 def requeue_running(db: SandboxDatabase) -> None:
-    """Queue the jobs again that ran when the server was killed."""
+    """Queue the jobs again that a killed server was running."""
     with db.transaction():
         db.update("job", {"status": "running"}, status="queued")
         db.run("UPDATE org SET queued_n = queued_n + running_n, running_n = 0")
 
 
 def stored_files(db: SandboxDatabase) -> list[sqlite3.Row]:
-    """List outputs and uploads on disk, each with the time since which it is there."""
+    """List outputs and uploads on disk, with their times."""
     return db.all(
         "SELECT ended_us AS at_us, file FROM job"
         " WHERE status = 'completed' AND deleted_us IS NULL"
@@ -196,7 +196,7 @@ def stored_files(db: SandboxDatabase) -> list[sqlite3.Row]:
 
 
 def removed_files(db: SandboxDatabase) -> list[str]:
-    """List the outputs and uploads that must not be on disk."""
+    """List the outputs and uploads that must no longer be on disk."""
     rows = db.all(
         "SELECT file FROM job WHERE deleted_us IS NOT NULL"
         " UNION ALL SELECT file FROM upload WHERE stored_us IS NULL"

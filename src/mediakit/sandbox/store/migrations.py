@@ -1,4 +1,4 @@
-"""Brings a sandbox's database of an older version to this one, step by step."""
+"""Migrates a sandbox's database of an older version, step by step."""
 
 import logging
 import sqlite3
@@ -21,7 +21,7 @@ def version_in(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a database to this version, after a copy of the file.
+    """Migrate a database to this version, after copying the file.
 
     Raises:
         ServiceError: Its version is newer, or too old; or the disk is full, or

@@ -12,7 +12,7 @@ from mediakit.sandbox.store.database import SandboxDatabase
 
 
 def hold(db: SandboxDatabase, org: str, amount_micro_usd: int) -> None:
-    """Hold more money, or less, inside the caller's transaction."""
+    """Increase a hold, or decrease it, inside the caller's transaction."""
     db.run(
         "UPDATE org SET held_micro_usd = held_micro_usd + ? WHERE id = ?",
         amount_micro_usd,
@@ -47,13 +47,13 @@ def open_charge(
 
 
 def next_settlement_us(db: SandboxDatabase) -> int | None:
-    """Return when the next pending charge settles; None when none is pending."""
+    """Return when the next pending charge settles; None without one."""
     due: int | None = db.value("SELECT min(due_us) FROM charge WHERE state = 'pending'")
     return due
 
 
 def settle_due(db: SandboxDatabase, now_us: int) -> int:
-    """Settle every due charge, each once; return their number (spec 2.2)."""
+    """Settle each due charge once; return their number (spec 2.2)."""
     due = db.all(
         "SELECT job FROM charge WHERE state = 'pending' AND due_us <= ?"
         " ORDER BY due_us, job",
@@ -92,7 +92,7 @@ def _settle(db: SandboxDatabase, job_id: str, now_us: int) -> None:
 
 
 def _payment(db: SandboxDatabase, org: str, amount_micro_usd: int) -> tuple[int, int]:
-    """Return the part of a charge that the balance pays, and its credits."""
+    """Return the parts of a charge that come from the balance and from credits."""
     row = db.one("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
     if row is None or row["mode"] == "postpaid":
         return 0, 0  # by invoice: the charge counts towards the cycle
@@ -122,9 +122,9 @@ def enter(
 
 
 def cycle_at(now_us: int) -> tuple[int, int]:
-    """Return when the invoice cycle of an instant starts and ends.
+    """Return when the invoice cycle at an instant starts and ends.
 
-    It is the calendar month in UTC; a charge belongs to the one it settles in.
+    It is the calendar month in UTC; a charge belongs to the cycle in which it settles.
     """
     now = to_instant(now_us)
     return to_us(_month(now.year, now.month)), to_us(_month(now.year, now.month + 1))
@@ -148,7 +148,7 @@ def settled_micro_usd(db: SandboxDatabase, org: str, since_us: int) -> int:
 
 
 def latest_us(db: SandboxDatabase) -> int:
-    """Return the latest date of a ledger entry or a job; 0 when there is none."""
+    """Return the latest date of a ledger entry or a job; 0 without one."""
     return int(
         db.value(
             "SELECT max((SELECT coalesce(max(at_us), 0) FROM ledger),"

@@ -47,8 +47,8 @@ def open_default(
 ) -> None:
     """Create the default organization with its balance and key, once.
 
-    An existing one keeps its balance; its limits and its key are set again. Only the
-    hash of a key is stored. The charges of the previous key stay with the same key id.
+    An existing one keeps its balance, but its limits and key are set again. Only the
+    hash of a key is stored. The charges of the previous key keep their key id.
     """
     limits = {"concurrency": concurrency, "queue_size": queue_size}
     with db.transaction():
@@ -126,7 +126,7 @@ def add_member(db: SandboxDatabase, **columns: Value) -> str:
 def add_key(
     db: SandboxDatabase, now_us: int, secret: str | None = None, **columns: Value
 ) -> tuple[str, str]:
-    """Create a key; return its id, and the key, which is not stored."""
+    """Create a key; return its id, and the key itself, which is not stored."""
     secret = secret or f"mk_{secrets.token_urlsafe(24)}"
     key_id = f"key_{uuid.uuid4()}"
     sha256 = _digest(secret)
@@ -136,7 +136,7 @@ def add_key(
 
 
 def find_caller(db: SandboxDatabase, secret: str) -> ApiCaller | None:
-    """Find the caller of a key; None when the key is unknown."""
+    """Find the caller with a key; None for an unknown key."""
     row = db.one(
         "SELECT api_key.id, api_key.org, api_key.state, member.role FROM api_key"
         " LEFT JOIN member ON member.id = api_key.member WHERE api_key.sha256 = ?",
@@ -149,9 +149,9 @@ def find_caller(db: SandboxDatabase, secret: str) -> ApiCaller | None:
 
 
 def describe(db: SandboxDatabase, org_id: str) -> dict[str, Any] | None:
-    """Read an organization with its members and keys; None when there is none.
+    """Read an organization with its members and keys; None if it does not exist.
 
-    A key is named by its id: the key itself is not stored.
+    Keys are identified by their id; the key itself is not stored.
     """
     org = db.one("SELECT * FROM org WHERE id = ?", org_id)
     if org is None:
@@ -176,7 +176,7 @@ def describe(db: SandboxDatabase, org_id: str) -> dict[str, Any] | None:
 
 
 def find_key(db: SandboxDatabase, key_id: str) -> dict[str, Any] | None:
-    """Read a key by its id; None when there is none."""
+    """Read a key by its id; None if it does not exist."""
     row = db.one(
         "SELECT id, org, member, state, daily_limit_micro_usd FROM api_key"
         " WHERE id = ?",
