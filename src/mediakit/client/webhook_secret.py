@@ -25,6 +25,8 @@ class Secret:
     is no previous secret or its expiry is unknown.
     """
 
+    # Not pydantic's `SecretStr`, which pickles its value.
+
     _text: str
     previous_expires_at: datetime | None = field(default=None, compare=False)
 
