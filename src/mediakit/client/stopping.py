@@ -144,6 +144,60 @@ class Stoppable:
         return result
 
 
+class PendingSubmissions:
+    """The submissions under way in one place, and one text for what they wait for."""
+
+    def __init__(self, noun: str, changed: Callable[[], object]) -> None:
+        self._noun = noun
+        self._changed = changed
+        self._texts: dict[Stoppable, str] = {}
+
+    @property
+    def text(self) -> str:
+        """Say what those wait for that are under way for a while already."""
+        late = [call for call, text in self._texts.items() if text]
+        if not late:
+            return ""
+        # That a job may exist is said, even if it is so of one of them only.
+        call = max(late, key=lambda each: (not each.is_stopped, bool(each.in_doubt)))
+        text, count = self._texts[call], len(late)
+        return text if count == 1 else f"{count:,} {self._noun} are being sent. {text}"
+
+    @property
+    def can_stop(self) -> bool:
+        """Return whether any of those that say what they wait for can be stopped."""
+        return any(text and not call.is_stopped for call, text in self._texts.items())
+
+    async def run(
+        self,
+        submit: Callable[[], Awaitable[T]],
+        delays: DelayMessages,
+        clock: Clock,
+        files: Collection[str] | None = (),
+    ) -> T:
+        """Await a submission; see `Stoppable.run_explained`."""
+        call = Stoppable()
+
+        def show(text: str) -> None:
+            self._texts[call] = text
+            self._changed()
+
+        self._texts[call] = ""
+        try:
+            return await call.run_explained(submit, delays, clock, show, files)
+        finally:
+            del self._texts[call]
+            self._changed()
+
+    async def stop(self) -> None:
+        """Send nothing more."""
+        calls = list(self._texts)
+        self._texts |= {call: STOPPING for call in calls if self._texts[call]}
+        self._changed()
+        await asyncio.gather(*(call.stop() for call in calls))
+        self._changed()
+
+
 _CURRENT: ContextVar[Stoppable | None] = ContextVar("mediakit_stoppable", default=None)
 
 

@@ -19,7 +19,7 @@ from mediakit.client.idempotency_keys import was_rejected
 from mediakit.client.io_thread import CLOSED, ClosedError
 from mediakit.client.listeners import Listeners
 from mediakit.client.request_preparation import ValidatedRequest
-from mediakit.client.stopping import Stoppable
+from mediakit.client.stopping import PendingSubmissions
 from mediakit.clock import SystemClock
 from mediakit.errors import (
     NOTHING_SENT,
@@ -108,9 +108,7 @@ class Run:
         self._working_n = self._settling_n = self._unanswered_n = 0
         self._owned_n = self._sent_n = self._finished_n = 0
         self._stopped: str | None = None
-        # The submissions under way, and what those wait for that take long.
-        self._calls: dict[int, Stoppable] = {}
-        self._delays: dict[int, str] = {}
+        self._pending = PendingSubmissions("cells", self.changed)
         self._pause: asyncio.Task[None] | None = None
         self._pause_until_s = 0.0
         self._pause_text: str | None = None
@@ -144,7 +142,7 @@ class Run:
     async def stop_sending(self) -> None:
         """Send no more cells, and stop retrying unanswered ones; jobs continue."""
         self.stop()
-        await asyncio.gather(*(call.stop() for call in self._calls.values()))
+        await self._pending.stop()
 
     def stop(self, why: str = STOPPED) -> None:
         """Send no more cells, which report the reason; those in flight continue."""
@@ -248,12 +246,7 @@ class Run:
     @property
     def delay_text(self) -> str:
         """Explain what slow cells are waiting for."""
-        if not self._delays:
-            return ""
-        # That a job may exist is said, even if it is so of one cell only.
-        cell = max(self._delays, key=lambda each: self._calls[each].in_doubt is True)
-        text, count = self._delays[cell], len(self._delays)
-        return text if count == 1 else f"{count:,} cells are being sent. {text}"
+        return self._pending.text
 
     def _eta_s(self) -> float | None:
         """Estimate the seconds until all cells have ended, at the current rate."""
@@ -370,24 +363,12 @@ class Run:
 
     async def _submit_explained(self, cell: int) -> AsyncJob | None:
         """Submit a cell so that it can be stopped, and show why it is slow."""
-        call = Stoppable()
-
-        def show(text: str) -> None:
-            self._delays[cell] = text
-            self.changed()
-
-        self._calls[cell] = call
-        try:
-            return await call.run_explained(
-                partial(self._submit, cell),
-                self.components.delays,
-                SystemClock(),  # what is shown to people follows their time
-                show,
-                files=None,
-            )
-        finally:
-            self._delays.pop(cell, None)
-            del self._calls[cell]
+        return await self._pending.run(
+            partial(self._submit, cell),
+            self.components.delays,
+            SystemClock(),  # what is shown to people follows their time
+            files=None,
+        )
 
     async def _submit(self, cell: int) -> AsyncJob | None:
         """Submit a cell, or find its job; None if the run was stopped meanwhile."""

@@ -680,6 +680,31 @@ def test_a_frame_that_cannot_be_read_is_said_and_the_last_one_stays(
     expect(mask.status).to_have_text("9% of the frame is painted.")
 
 
+def test_a_form_lists_its_keys_behind_a_button_and_they_do_what_it_says(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video", prompt="a kite", duration=5)
+    keys = shown.el.get_by_role("button", name="Keys", exact=True)
+    keys.focus()
+    keys.press("Enter")
+    expect(keys).to_have_attribute("aria-expanded", "true")
+    listed = shown.el.locator(".mk-keys kbd")
+    expect(listed.first).to_be_visible()
+    prompt, duration = shown.field("Prompt"), shown.field("Duration")
+    duration.press("ArrowUp")
+    shown.becomes(duration=6)
+    prompt.press("Control+End")
+    prompt.press("Enter")
+    expect(prompt).to_have_value("a kite\n")
+    for key in ("Shift+Enter", "Control+Enter"):
+        prompt.press(key)
+    prompt.press("Control+z")
+    expect(prompt).to_have_value("a kite")
+    assert shown.said("generate") == []
+    keys.press("Enter")
+    expect(listed.first).to_be_hidden()
+
+
 def test_a_form_is_small_on_its_way_to_the_page(client: Client) -> None:
     form = client.form("text-to-video", prompt="a kite", name="small")
     state = {n: getattr(form.widget, n) for n in form.widget.keys if n != "comm"}

@@ -383,7 +383,7 @@ def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
     wall.page.mouse.up()
     until(wall.page, lambda: wall.page.evaluate(clip).startswith("inset(0px 0px 0px 7"))
     wall.press("w")
-    expect(wall.dialog).to_contain_text("rate and K keep")
+    expect(wall.dialog).to_contain_text("rate the focused one")
     wall.press("Escape")
     expect(wall.dialog).to_have_count(0)
 

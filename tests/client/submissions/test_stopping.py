@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,13 @@ import pytest
 import mediakit as mk
 from mediakit.client import AsyncJob
 from mediakit.client.sender import Sender
-from mediakit.client.stopping import Stoppable
+from mediakit.client.stopping import (
+    MAY_EXIST,
+    STOPPING,
+    PendingSubmissions,
+    Stoppable,
+    stoppable_here,
+)
 from mediakit.history.entry import STOPPED_CODE
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.service_in_memory import CHARGE_MICRO_USD, ServiceInMemory
@@ -291,6 +298,48 @@ def test_a_job_that_connecting_again_does_not_find_is_said_to_be_found_by_the_ca
         assert len(service.posts) == posts
         assert later.submit("text-to-video", **CLIP).id in service.jobs.values()
     assert len(service.jobs) == 1
+
+
+def test_submissions_in_one_place_have_one_text_that_says_the_worst_and_stays(
+    client: mk.Client,
+) -> None:
+    texts: list[tuple[str, bool]] = []
+
+    async def submit() -> None:
+        clock, delays = AdvancingClock(), client.core.components.delays
+        ends, many = asyncio.Event(), asyncio.Event()
+        pending = PendingSubmissions("requests", lambda: note(pending))
+
+        def note(pending: PendingSubmissions) -> None:
+            texts.append((pending.text, pending.can_stop))
+            if len(texts) == 100:
+                many.set()
+
+        async def tries(*, in_doubt: bool) -> None:
+            call = stoppable_here()
+            call.begin_sending(partial(asyncio.sleep, 0))
+            call.in_doubt = in_doubt
+            await ends.wait()
+
+        tasks = [
+            asyncio.create_task(
+                pending.run(partial(tries, in_doubt=in_doubt), delays, clock)
+            )
+            for in_doubt in (False, True, False)
+        ]
+        async with asyncio.timeout(PATIENCE_S):
+            await many.wait()
+            await pending.stop()
+            stopped = len(texts)
+            ends.set()
+            await asyncio.gather(*tasks)
+        assert texts[stopped - 1] == (f"3 requests are being sent. {STOPPING}", False)
+        assert texts[-1] == ("", False)
+
+    client.io.call(submit)
+    trying = "The service does not answer yet; still trying."
+    all_three = f"3 requests are being sent. {trying} {MAY_EXIST}"
+    assert set(texts[10:100]) == {(all_three, True)}
 
 
 def test_a_stop_that_cannot_be_recorded_says_that_connecting_may_send_the_request(

@@ -16,7 +16,7 @@ import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
 from mediakit.client.io_thread import io_thread
-from mediakit.client.stopping import STOPPING, Stoppable
+from mediakit.client.stopping import PendingSubmissions, Stoppable
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Preference
@@ -132,8 +132,7 @@ class Gallery:
         self._wall = self._arranged(self._base)
         self._turn = asyncio.Lock()
         self._clicks: set[object] = set()
-        self._calls: set[Stoppable] = set()  # that submit something at the moment
-        self._delay_text = ""  # what those wait for
+        self._pending = PendingSubmissions("requests", self._show_delay)
         self.widget: Any = GalleryWidget(
             can=self._can(), hides=self._handle.live_rules, compares=compares
         )
@@ -492,25 +491,17 @@ class Gallery:
 
     async def _submitted(self, act: Callable[[], Awaitable[Done]]) -> Done:
         """Await an action that may submit, and show what it is waiting for."""
-        call, delays = Stoppable(), self._actions.delays
+        delays = self._actions.delays
         if delays is None:
-            return await call.run(act)
-        self._calls.add(call)
-        try:
-            return await call.run_explained(act, delays, self._clock, self._show_delay)
-        finally:
-            self._calls.discard(call)
-            if self._delay_text and not self._calls:
-                self._show_delay("")
+            return await Stoppable().run(act)
+        return await self._pending.run(act, delays, self._clock)
 
-    def _show_delay(self, text: str) -> None:
-        self._delay_text = text
-        can_stop = any(not call.is_stopped for call in self._calls)
-        self._send({"sending": {"text": text, "can_stop": can_stop}})
+    def _show_delay(self) -> None:
+        pending = self._pending
+        self._send({"sending": {"text": pending.text, "can_stop": pending.can_stop}})
 
     async def _do_stop_sending(self, _: Message) -> Payload:
-        await asyncio.gather(*(call.stop() for call in self._calls))
-        self._show_delay(STOPPING if self._calls else "")
+        await self._pending.stop()
         return {}
 
 

@@ -106,7 +106,7 @@ class Head {
 
   drawWaits() {
     const { text, can_stop: canStop } = this.sending;
-    write(this.waitText, text || this.wall.data.waits);
+    write(this.waitText, [text, this.wall.data.waits].filter(Boolean).join(" "));
     this.waits.hidden = !this.waitText.textContent;
     this.endButton.hidden = !canStop;
   }

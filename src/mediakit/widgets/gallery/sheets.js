@@ -75,21 +75,21 @@ class Compare extends Sheet {
       this.transport = new Transport(players);
       this.body.append(this.transport.root);
     }
-    this.hint = make("p", "mk-quiet mk-small-print");
+    this.hint = make("div", "mk-wall-foot");
     const isPair = cells.length === 2 && cells[0].medium === cells[1].medium;
     if (isPair && first.medium !== "audio") this.addWipe();
-    write(this.hint, this.keysText());
+    this.drawKeys();
     this.body.append(this.hint);
     this.cleared = () => this.transport?.close();
   }
 
-  keysText() {
+  drawKeys() {
     const keys = [];
-    if (this.transport) keys.push("Space play", "←→ one frame");
-    if (this.wipe) keys.push("W wipe");
-    if (this.wall.can.judge && !this.isWiping) keys.push("1–5 rate and K keep the focused one");
-    keys.push("Escape close");
-    return `Keys: ${keys.join(" · ")}`;
+    if (this.transport) keys.push(["Space", "play"], ["← →", "one frame"]);
+    if (this.wipe) keys.push(["W", "wipe"]);
+    if (this.wall.can.judge && !this.isWiping) keys.push(["1–5", "rate the focused one"], ["K", "keep it"]);
+    keys.push(["Escape", "close"]);
+    this.hint.replaceChildren(makeKeys(keys, { isOpen: true }));
   }
 
   makeFigure(cell) {
@@ -151,7 +151,7 @@ class Compare extends Sheet {
     this.figures.classList.toggle("mk-wall-wipe", on);
     write(this.mode, on ? "Side by side" : "Wipe");
     this.mode.setAttribute("aria-pressed", String(on));
-    write(this.hint, this.keysText());
+    this.drawKeys();
   }
 
   wipeAt(event) {

@@ -1,6 +1,21 @@
 // The wall itself: the page that the kernel shows, and what keys and buttons ask for.
 
 const NARROW_PX = 620;
+const WALL_KEYS = [
+  ["1–5", "rate", "judge"],
+  ["K", "keep", "judge"],
+  ["T", "tags", "judge"],
+  ["N", "note", "judge"],
+  ["Space", "play"],
+  ["← ↑ → ↓", "move"],
+  ["Enter", "open"],
+  ["S", "select"],
+  ["C", "compare"],
+  ["A", "actions", "tile"],
+  ["R", "go to Retry", "retry"],
+  ["B", "blind A/B", "prefer"],
+  ["/", "filter"],
+];
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
 const LONG = ["copy", "act", "export", "recipe", "rest", "retry"]; // what may take its time
 
@@ -179,11 +194,8 @@ class Wall {
     const turns = [this.previous, this.pageText, this.next];
     this.pager = makeRole("mk-row mk-wall-pager", "navigation", ...turns);
     this.pager.setAttribute("aria-label", "Pages");
-    const rates = this.can.judge ? ["1–5 rate", "K keep", "T tags", "N note"] : [];
-    const moves = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
-    const more = [...(this.can.tile ? ["A actions"] : []), ...(this.can.prefer ? ["B blind A/B"] : [])];
-    const keys = `Keys: ${[...rates, ...moves, ...more].join(" · ")}`;
-    this.foot = make("div", "mk-quiet mk-small-print mk-wall-foot", keys);
+    const keys = WALL_KEYS.filter(([, , can]) => !can || this.can[can]);
+    this.foot = makeBox("mk-wall-foot", makeKeys(keys, { isOpen: true }));
   }
 
   // Words.

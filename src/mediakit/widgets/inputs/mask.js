@@ -19,10 +19,15 @@ const MIN_SIZE_PX = 4;
 const GROW = 1.25;
 const STEPS_ACROSS = 50;
 const HALF = 127;
-const MASK_KEYS =
-  "Drag to paint. Keys: arrows move the cursor (Shift: by one pixel; Alt: change a " +
-  "rectangle's shape), + and − change the size, Enter paints, Ctrl+Z undoes, comma and " +
-  "full stop show an earlier or later frame.";
+const MASK_KEYS = [
+  ["← ↑ → ↓", "move the cursor"],
+  ["Shift+arrow", "by one pixel"],
+  ["Alt+arrow", "change a rectangle's shape"],
+  ["+ −", "change the size"],
+  ["Enter", "paint"],
+  ["Ctrl+Z", "undo"],
+  [", .", "earlier or later frame"],
+];
 const WHOLE_CLIP =
   "The mask is the same in every frame of the video. Look at other frames to see whether " +
   "it covers what moves.";
@@ -73,13 +78,12 @@ class Painter {
     this.canvas = make("canvas", "mk-mask-canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label", `A frame of the video. ${MASK_KEYS}`);
+    this.canvas.setAttribute("aria-label", `A frame of the video. Drag to paint. ${keysText(MASK_KEYS)}`);
     this.status = makeRole("mk-quiet mk-mask-says", "status");
     const finish = () => this.finish();
     this.use = this.button("Use this mask", "Make this the mask", finish, "mk-mask-done");
-    const help = make("div", "mk-quiet", MASK_KEYS);
     const row = makeBox("mk-row", this.use, this.status);
-    const parts = [this.buildBar(), this.canvas, this.buildFrames(), help, row];
+    const parts = [this.buildBar(), this.canvas, this.buildFrames(), row, makeKeys(MASK_KEYS)];
     this.root = makeRole("mk-column mk-mask", "group", ...parts);
     this.root.setAttribute("aria-label", "Paint the mask");
     this.listen();

@@ -82,6 +82,7 @@ class Shown:
     arrives: bool = False
     note: str = ""  # a sentence about what was done last
     is_alert: bool = False  # the note says what went wrong
+    delay: str = ""  # what a request that is being sent waits for
     busy: frozenset[str] = frozenset()  # what is being done at the moment
     # opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
@@ -191,8 +192,8 @@ def job_payload(
         "knows": knows_request(state),
         "finals": _finals(state, host),
         "busy": sorted(shown.busy),
-        "note": shown.note,
-        "alert": shown.is_alert,
+        "note": " ".join(filter(None, (shown.note, shown.delay))),
+        "alert": shown.is_alert and not shown.delay,
         "forms": [list(form) for form in shown.forms],
         "arrives": shown.arrives,
     }

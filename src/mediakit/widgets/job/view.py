@@ -19,7 +19,7 @@ from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
-from mediakit.client.stopping import STOPPING, Stoppable
+from mediakit.client.stopping import PendingSubmissions, Stoppable
 from mediakit.client.submissions import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError, PriceError
@@ -96,7 +96,7 @@ class JobView:
         self._forms: dict[str, ResultForm] = {}
         self._paid_at_s = float("-inf")
         self._client = client
-        self._call = Stoppable()
+        self._pending = PendingSubmissions("requests", self._show_delay)
         self._guard = guarded(self._complain)
         io = client.io if client is not None else io_thread()
         self._tasks = TaskRunner(io, self._complain)
@@ -253,7 +253,7 @@ class JobView:
         elif name == "close_form":
             self._close_form(str(message.get("path")))
         elif name == "stop":
-            self._tasks.run(self._stop)
+            self._tasks.run(self._pending.stop)
         elif name in self._acts:
             self._guard(self._act)(name, message, answer)
 
@@ -290,27 +290,18 @@ class JobView:
             words, ask = "Sending the request again…", self._job.retry
         self._run(name, words, partial(self._ask, partial(ask, max_price=price)))
 
-    async def _stop(self) -> None:
-        """Stop the submission in flight; nothing more is sent."""
-        await self._call.stop()
-        if not self._call.is_over:
-            self._show_delay(STOPPING)
-
-    def _show_delay(self, text: str) -> None:
-        self._change(can_stop=not self._call.is_stopped)
-        self._say(text)
+    def _show_delay(self) -> None:
+        self._change(delay=self._pending.text, can_stop=self._pending.can_stop)
+        self._tell()
 
     async def _ask(self, ask: Callable[[], Awaitable[AsyncJob]]) -> None:
-        call = self._call = Stoppable()
         try:
             with asking_from(self.home.origin):
                 if self._client is None:
-                    result = await call.run(ask)
+                    result = await Stoppable().run(ask)
                 else:
                     delays = self._client.components.delays
-                    result = await call.run_explained(
-                        ask, delays, self._clock, self._show_delay
-                    )
+                    result = await self._pending.run(ask, delays, self._clock)
         except PriceError:
             await (
                 self._bring_price()
@@ -341,7 +332,7 @@ class JobView:
             except MediakitError as error:
                 note = sentence_of(error)
             finally:
-                self._change(busy=self._shown.busy - {name}, can_stop=False)
+                self._change(busy=self._shown.busy - {name})
                 self._say(note, alert=alert)
 
         self._tasks.run(run, name)

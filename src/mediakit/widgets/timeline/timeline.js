@@ -17,10 +17,16 @@ const TICKS_MS = [
   600_000,
 ];
 const GONE = "The kernel was restarted. Run this cell to use the timeline.";
-const TIMELINE_KEYS =
-  "The left and right arrow keys move a block by 0.1 s (Shift: by 1 s; Alt: change its " +
-  "length); up and down select another block, Enter goes to its fields, Delete " +
-  "removes it, and Ctrl+Z undoes the last change.";
+const TIMELINE_KEYS = [
+  ["← →", "move a block by 0.1 s"],
+  ["Shift+← →", "by 1 s"],
+  ["Alt+← →", "change its length"],
+  ["↑ ↓", "select another block"],
+  ["Enter", "go to its fields"],
+  ["Delete", "remove it"],
+  ["+ −", "zoom"],
+  ["Ctrl+Z", "undo"],
+];
 
 const seconds = (ms) => String(Math.round(ms) / 1000);
 const grouped = (ms) => (ms / 1000).toLocaleString("en");
@@ -71,7 +77,7 @@ class Timeline {
     this.statusLine = makeRole("mk-tl-says", "status");
     this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    const parts = [bar, this.buildScroll(), this.adds, this.statusLine, this.spoken];
+    const parts = [bar, this.buildScroll(), this.adds, this.statusLine, makeKeys(TIMELINE_KEYS), this.spoken];
     this.root = makeRole("mk-timeline", "group", ...parts);
     this.root.tabIndex = -1;
     this.listen();
@@ -481,7 +487,7 @@ class Timeline {
     if (!this.drag) this.scale = this.perMs ?? this.fitScale;
     const far = Math.max(this.span, this.drag ? this.room / this.scale : 0);
     this.lanePx = Math.max(this.room, Math.floor(far * this.scale));
-    this.root.setAttribute("aria-label", `Timeline. ${TIMELINE_KEYS}`);
+    this.root.setAttribute("aria-label", `Timeline. ${keysText(TIMELINE_KEYS)}`);
     this.drawSummary();
     this.drawRuler();
     this.drawRows();

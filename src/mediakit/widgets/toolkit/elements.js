@@ -32,6 +32,26 @@ const makeButton = (text, title, press, name = "") => {
   button.addEventListener("click", press);
   return button;
 };
+const setFold = (fold, isOpen) => fold.setAttribute("aria-expanded", String(isOpen));
+// A button that unfolds something; a summary would be no button for screen readers.
+const folding = (text, turn, name = "mk-fold") => {
+  const fold = makeButton(text, "", () => turn(fold.getAttribute("aria-expanded") !== "true"), name);
+  setFold(fold, false);
+  return fold;
+};
+// The keys of a widget with what each does, behind a button.
+const makeKeys = (keys, { isOpen = false } = {}) => {
+  const rows = keys.map(([key, act]) => makeBox("", make("kbd", "", key), ` ${act}`));
+  const list = makeBox("mk-facts mk-quiet mk-small-print mk-keys", ...rows);
+  const turn = (opens) => {
+    setFold(fold, opens);
+    list.hidden = !opens;
+  };
+  const fold = folding("Keys", turn);
+  turn(isOpen);
+  return makeBox("mk-column", fold, list);
+};
+const keysText = (keys) => `Keys: ${keys.map(([key, act]) => `${key} ${act}`).join(", ")}.`;
 // An element that is already in place is not moved: it would lose its focus.
 const putAt = (parent, at, child) => {
   if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);

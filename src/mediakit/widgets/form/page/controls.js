@@ -28,13 +28,6 @@ const box = (tag, traits, tell) => {
   input.addEventListener("input", tell);
   return input;
 };
-const setFold = (fold, isOpen) => fold.setAttribute("aria-expanded", String(isOpen));
-// A button that unfolds something; a summary would be no button for screen readers.
-const folding = (text, turn, name = "mk-fold") => {
-  const fold = button(text, "", () => turn(fold.getAttribute("aria-expanded") !== "true"), name);
-  setFold(fold, false);
-  return fold;
-};
 
 const CONTROLS = {
   text(form, spec, at) {

@@ -27,6 +27,15 @@ function showError(place, text) {
 }
 
 // Code behind a button, with another one that copies it.
+const FORM_KEYS = [
+  ["Tab", "next field"],
+  ["↑ ↓", "change a number"],
+  ["Enter", "new line in a prompt, or press a button"],
+  ["Ctrl+Z", "undo typing"],
+  ["Ctrl+S", "save the notebook"],
+  ["Shift+Enter, Ctrl+Enter", "send nothing"],
+];
+
 class Code {
   constructor(title, turn) {
     this.fold = folding(title, (isOpen) => {
@@ -129,7 +138,7 @@ class Form {
     this.past = make("div", "mk-row mk-past");
     this.past.append(this.pastText, button("Show its results", "Nothing is sent", () => this.model.send({ do: "sweep", past: true })));
     this.code = new Code("Copy as Python", (open) => this.model.send({ do: "code", open }));
-    this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root);
+    this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root, makeKeys(FORM_KEYS));
     this.wide = make("div", "mk-wide-slot"); // what needs the whole width
     this.root.append(head, this.wide, body);
     this.takeDrops();
