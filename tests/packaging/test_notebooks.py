@@ -296,7 +296,7 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
     printed = "".join(
         each.get("text", "") for cell in code_cells(notebook) for each in cell.outputs
     )
-    assert "$0.00 of $200.00 is spent" in printed
+    assert "$0.00 of $40.00 is spent" in printed
     assert len({*figures["totals_micro_usd"].values()}) == 1
     assert figures["totals_micro_usd"]["history"] > 0
     assert figures["is_explained"]
@@ -306,8 +306,8 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
     assert figures["everybody_micro_usd"]["forecast"] > 0
     # The clip that the last cell buys is all that counts against the budget.
     assert {*figures["team_micro_usd"].values()} == {204_000}
-    assert "$0.20 of $200.00 spent" in figures["title"]
-    assert "$0.20 of $200.00 spent" in figures["report"]
+    assert "$0.20 of $40.00 spent" in figures["title"]
+    assert "$0.20 of $40.00 spent" in figures["report"]
     # Its sums stay right when another notebook, under papermill, has paid meanwhile.
     papermill = ["papermill", "--kernel=python3", QUICKSTART.name, "done.ipynb"]
     run_again(tmp_path, "-m", *papermill)

@@ -67,7 +67,7 @@ def test_with_a_credit_there_are_no_parts_of_the_whole():
 def test_rows_without_a_charge_or_a_name_are_said():
     frame = daily({"r1": [3_000_000, None]}).drop(columns="kind")
     axes = share(frame.assign(project=[None, "a"]), by="project")
-    assert [name for name, *_ in bars(axes)] == ["not named"]
+    assert [name for name, *_ in bars(axes)] == ["no project"]
     assert notes(axes) == ["1 row without a charge not drawn"]
 
 

@@ -124,8 +124,8 @@ def test_a_function_has_its_short_name_unless_two_share_it(kinds, names):
     assert list(sums(frame.assign(kind=categories(kinds)))) == names
 
 
-def test_a_row_without_a_name_is_not_named():
-    assert list(sums(daily_frame([row(function=None)]))) == ["not named"]
+def test_a_row_without_a_function_says_so():
+    assert list(sums(daily_frame([row(function=None)]))) == ["no function"]
 
 
 def test_rows_without_a_day_or_a_charge_are_said_and_not_drawn_as_zero():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
+from mediakit.plots.style import percent
 from mediakit.sweep.comparison import compare
 from mediakit.sweep.rankings import bradley_terry, pareto
 from tests.plots.drawn import figure_of, legend, notes, ticks, title
@@ -226,3 +227,24 @@ def test_the_frontier_is_numbered_and_listed_from_the_cheapest():
 def test_settings_can_be_combined():
     axes = frontier(RESULTS, by=["prompt", "resolution"])
     assert legend(axes)[0].startswith("a heron, 480p")
+
+
+def test_no_plot_has_a_negative_zero() -> None:
+    scores = pd.DataFrame(
+        {
+            "resolution": ["720p", "720p", "1080p"],
+            "prompt": ["a", "b", "a"],
+            "score": [-0.0, -0.0, 0.5],
+            "rating": [-0.04, 3.0, 4.0],
+            "cost_usd": [-0.0, 0.0, -1.5],
+        }
+    )
+    for value, texts in {
+        "score": ["0", "0", "0.5"],
+        "rating": ["0.0", "3.0", "4.0"],
+        "cost_usd": ["$0.00", "$0.00", "-$1.50"],
+    }.items():
+        axes = heatmap(scores, "resolution", "prompt", value=value)
+        drawn = [text.split("\n")[0] for text in cells(axes)]
+        assert sorted(drawn) == sorted([*texts, "\N{EN DASH}"])
+    assert percent(-1, 10_000) == "0.0%"

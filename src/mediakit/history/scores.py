@@ -257,7 +257,7 @@ def _value_text(name: str, value: Value) -> str:
         return f"{name}: {value}"
     if math.isnan(value):
         return ""
-    return f"{name} {value:,.0f}" if abs(value) >= 10_000 else f"{name} {value:.4g}"
+    return f"{name} {value:,.0f}" if abs(value) >= 10_000 else f"{name} {value:z.4g}"
 
 
 def cost_micro_usd(scores: Iterable[Score]) -> int | None:

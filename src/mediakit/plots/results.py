@@ -294,12 +294,16 @@ def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) 
 
 def _value_text(number: float, value: str) -> str:
     if value == "keep":
-        return f"{100 * number:.0f}%"
+        return f"{100 * number:z.0f}%"
     if value.endswith("_micro_usd"):
         return format_cents(round(number))
     if value == "rating":
-        return f"{number:.1f}"
-    return f"${number:,.2f}" if value.endswith("_usd") else f"{number:.3g}"
+        return f"{number:z.1f}"
+    return (
+        format_cents(round(number * MICRO_PER_USD))
+        if value.endswith("_usd")
+        else f"{number:z.3g}"
+    )
 
 
 def _words(column: str) -> str:
@@ -352,10 +356,10 @@ def forest(
         f"{canvas.name(str(first), keep='begin')}"
         for first, second in zip(drawn["first"], drawn["second"], strict=True)
     ]
-    ranges = drawn.apply(lambda row: f"  ({row.low:+.2g} to {row.high:+.2g})", axis=1)
+    ranges = drawn.apply(lambda row: f"  ({row.low:+z.2g} to {row.high:+z.2g})", axis=1)
     ranges = ranges.where(drawn["low"].notna(), "")  # one pair has no interval
     texts = [
-        f"{difference:+.2g}{its_range}  n={pairs:,}{few}"
+        f"{difference:+z.2g}{its_range}  n={pairs:,}{few}"
         for difference, its_range, pairs, few in zip(
             drawn["difference"],
             ranges,

@@ -437,7 +437,7 @@ def signed(amount_micro_usd: int) -> str:
 
 def percent(part: int, whole: int) -> str:
     """Format a share with one decimal, such as "64.8%"."""
-    return f"{100 * part / whole:.1f}%"
+    return f"{100 * part / whole:z.1f}%"
 
 
 # -- columns, names and sums -----------------------------------------------------------
@@ -447,7 +447,6 @@ DAY = "day"
 CHARGE = "charge_micro_usd"
 FUNCTION, KIND = "function", "kind"
 STATUS = "status"
-UNNAMED = "not named"
 
 
 def check(
@@ -475,14 +474,15 @@ def check(
     )
 
 
-def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[str]:
-    """Return the name of each row, in one line.
+def names_of(frame: pd.DataFrame, by: str, missing: str = "") -> pd.Series[str]:
+    """Return the name of each row, in one line; "no project" for one without.
 
     A function has its short name if the frame has the column `kind`, followed by its
     path if several functions share the short name.
     """
     import pandas as pd
 
+    missing = missing or f"no {by.replace('_', ' ')}"
     columns = [by, KIND] if by == FUNCTION and KIND in frame else [by]
     places = frame.groupby(columns, dropna=False, sort=False, observed=True).ngroup()
     distinct = frame[columns].drop_duplicates().astype("object")

@@ -22,7 +22,7 @@ from mediakit.spend.reports import MonthlyReader
 UNREADABLE = (AuthError, NotFoundError, ServiceError)
 NO_KEY = "no API key"
 ALL_KEYS = "all API keys"
-NOT_NAMED = "not named"
+NO_FUNCTION = "no function"
 
 Sums = Counter[tuple[str, str]]
 """Micro-USD by function and API key."""
@@ -116,4 +116,4 @@ def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
     for text in frame.attrs["unread"]:
         raise ServiceError(text, status=200)
     for row in plain_rows(frame):
-        yield path_of(row) or NOT_NAMED, row
+        yield path_of(row) or NO_FUNCTION, row

@@ -109,7 +109,7 @@ def light_and_colour(path: Path, row: Mapping[str, Any]) -> dict[str, float | st
             measure, worst, best = LIGHTS[word]
             value = _mean(partial(_light, measure=measure), frames)
             lights.append(_stars(value, worst, best))
-            reasons.append(f"{word}: {measure} {value:.2f}")
+            reasons.append(f"{word}: {measure} {value:z.2f}")
         elif word in HUES_DEG:
             share = _mean(partial(_share, hue_deg=HUES_DEG[word]), frames)
             colours.append(_stars(share, 0, FULL_SHARE))

@@ -494,11 +494,11 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
     if high < 0:
         by_chance = "they disagree more than chance explains"
     text = (
-        f"{said}. Their rank correlation is {rho:.2f} (95% interval {low:.2f} to "
-        f"{high:.2f}): {by_chance}."
+        f"{said}. Their rank correlation is {rho:z.2f} (95% interval {low:z.2f} to "
+        f"{high:z.2f}): {by_chance}."
     )
     if kappa is not None:
-        text += f" Their weighted kappa is {kappa:.2f}."
+        text += f" Their weighted kappa is {kappa:z.2f}."
     return Agreement(side_by_side, pairs, rho, low, high, kappa, text)
 
 

@@ -77,7 +77,7 @@ def _heatmap(rows: pd.DataFrame, axes: Sequence[str], value: str) -> Markup:
         width = ends[1] - ends[0]
         share = (means[key] - ends[0]) / width if width else 0.5
         return Markup('<td style="--shade:{}%">{} <small>({})</small></td>').format(
-            round(MOST_SHADE * share), f"{means[key]:.3g}", int(counts[key])
+            round(MOST_SHADE * share), f"{means[key]:z.3g}", int(counts[key])
         )
 
     words = " and ".join([down, *others[:1]])
@@ -107,7 +107,7 @@ def _ranking(ranking: pd.DataFrame, cells: Mapping[str, str]) -> str:
             row["place"],
             html_text(cells.get(row["item"], row["item"])),
             f"{row['wins']} / {row['ties']} / {row['losses']}",
-            f"{row['strength']:.2f} ({row['low']:.2f} to {row['high']:.2f})",
+            f"{row['strength']:z.2f} ({row['low']:z.2f} to {row['high']:z.2f})",
         )
         for row in rows.head(MOST_RANKED).to_dict("records")
     ]

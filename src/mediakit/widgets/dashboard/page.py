@@ -192,7 +192,7 @@ def _cell_text(name: str, value: Any) -> str:
         midnight = value == value.normalize()
         return f"{value:%Y-%m-%d}" if midnight else f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, float):
-        return f"{value:,.2f}"
+        return f"{value:z,.2f}"
     return shortened(" ".join(str(value).split()), LONGEST_CELL)
 
 
