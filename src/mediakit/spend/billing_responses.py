@@ -12,9 +12,9 @@ import io
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
@@ -28,6 +28,7 @@ from mediakit.spend.column_types import (
     as_days,
     as_sent,
     as_whole,
+    numbered,
     plain_rows,
     texts_of,
     whole_number,
@@ -257,12 +258,9 @@ def _stated(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _whole_paths(columns: Mapping[str, Any]) -> Any:
     """Return the full function path of each row; rows have few distinct names."""
     named = {name: columns[name] for name in _NAMES if name in columns}
-    codes = pd.DataFrame({n: pd.factorize(named[n])[0] for n in named})
-    number = codes.groupby([*codes], sort=False).ngroup().to_numpy()
-    first = np.unique(number, return_index=True)[1]
-    distinct = pd.DataFrame({n: named[n].take(first) for n in named})
+    numbers, distinct = numbered(pd.DataFrame(named))
     paths = [_whole_path(row) for row in plain_rows(distinct)]
-    return text_array(paths).take(number)
+    return text_array(paths).take(numbers)
 
 
 def _whole_path(names: Mapping[str, Any]) -> str | None:
@@ -362,7 +360,7 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
     """
     rows = pd.DataFrame(records, dtype="object")
     kinds = {str(name): infer_dtype(rows[name]) for name in rows}
-    rows = rows.astype({name: TEXT for name in kinds if kinds[name] == "string"})
+    rows = rows.assign(**{name: _typed_once(rows[name], kinds[name]) for name in kinds})
     mixed = [name for name, kind in kinds.items() if kind == "mixed"]
     if any(isinstance(value, list) for name in mixed for value in rows[name]):
         parts = [part for row in records for part in _parts(row, {})]
@@ -377,6 +375,16 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
             for shift, key in enumerate(inner):
                 rows.insert(place + shift, f"{name}_{key}", inner[key])
     return rows
+
+
+def _typed_once(values: pd.Series[Any], kind: str) -> pd.Series[Any]:
+    """Make texts or integers of objects that are such alone; others are read later."""
+    if kind == "string":
+        return pd.Series(values, dtype=TEXT)
+    if kind == "integer" and not values.hasnans:
+        with suppress(OverflowError):
+            return values.astype("int64")
+    return values
 
 
 def _records(items: list[Any]) -> list[Row]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from mediakit.catalog import Catalog
 from mediakit.history.frames import text_array
-from mediakit.spend.column_types import plain_rows
+from mediakit.spend.column_types import numbered, plain_rows
 
 WHOLE_SLASHES = 2  # vendor/model/function
 
@@ -31,13 +31,12 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
     """
     kinds = {function.path: function.kind for function in catalog}
     names = frame.columns.intersection(["model_id", "model", "function"])
-    named = frame[names].drop_duplicates()
+    numbers, named = numbered(frame[names])
     known = [
         next(filter(None, map(kinds.get, [*row.values(), path_of(row)])), None)
         for row in plain_rows(named)
     ]
-    named = named.assign(_kind=text_array(known))
-    return frame[names].merge(named, how="left")["_kind"].set_axis(frame.index)
+    return pd.Series(text_array(known).take(numbers), frame.index)
 
 
 def function_names(

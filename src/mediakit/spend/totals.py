@@ -7,11 +7,17 @@ and says nothing about the other reports (spec 4.19).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from mediakit.spend.column_types import CHARGE, as_days, texts_of, whole_number
+from mediakit.spend.column_types import (
+    CHARGE,
+    as_days,
+    numbered,
+    texts_of,
+    whole_number,
+)
 
 NAMES = ("model", "model_id", "function")
 KEY = "api_key_id"
@@ -38,7 +44,9 @@ def called_totals(
     for name in {*names, *({KEY, "day"} & {*rows}), rows.columns[0]}:
         texts = texts_of(rows[name])
         words = {
-            t for t in texts.dropna().unique() if t.strip().lower() in _TOTAL_WORDS
+            word
+            for word in texts.unique()
+            if isinstance(word, str) and word.strip().lower() in _TOTAL_WORDS
         }
         is_total |= texts.isin(words) if words else False
     is_unnamed = ~is_total
@@ -153,16 +161,14 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
     open_day = as_days(days).isna()
     open_day &= not open_day.all()
     keys = texts_of(rows[KEY]).fillna("") if KEY in rows else None
-    # A million rows have a few names and keys.
-    named = rows[[name for name in NAMES if name in rows]]
-    names = _path_texts(named[~_repeated(named, keep="first")])
+    numbers, distinct = _path_texts(rows)
     tells = (_is_any, _is_start, _is_only_word)
-    is_open = any(tell(names).any() for tell in tells) or open_day.any()
+    is_open = any(tell(distinct).any() for tell in tells) or open_day.any()
     if keys is not None and not is_open:
         is_open = _is_any(pd.Series(keys.unique(), dtype="object")).any()
     if not is_open:
         return is_rollup
-    names = _path_texts(rows)
+    names = distinct.take(numbers).set_axis(rows.index)
     is_start = _map_distinct(names, _is_start)
     open_name = (
         _map_distinct(names, _is_any) | is_start | _map_distinct(names, _is_only_word)
@@ -191,36 +197,27 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
 
 def repeats(rows: pd.DataFrame, charges: pd.Series[int]) -> int:
     """Count the rows that repeat another row in every column."""
-    # Few rows of a report have the same of these, and only they are read in full.
-    names = [name for name in ("day", KEY) if name in rows]
-    is_alike = _repeated(rows[names].assign(charge=charges), keep=False)
+    # Few rows have the same charge, day and key; only they are read in full.
     is_charged = (charges != 0).fillna(value=False)
-    return int(rows[is_alike & is_charged].astype(str).duplicated().sum())
+    is_alike = charges.duplicated(keep=False) & is_charged
+    alike, names = rows[is_alike], [name for name in ("day", KEY) if name in rows]
+    texts = alike[names].astype(str).assign(charge=charges[is_alike])
+    alike = alike[texts.duplicated(keep=False)]
+    return int(alike.astype(str).duplicated().sum())
 
 
-def _repeated(rows: pd.DataFrame, keep: Literal["first", False]) -> pd.Series[bool]:
-    try:
-        return rows.duplicated(keep=keep)
-    except TypeError:  # a name or a key may be a list, which has no hash
-        return rows.astype(str).duplicated(keep=keep)
-
-
-def _path_texts(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return each row's function name; "" without one."""
+def _path_texts(rows: pd.DataFrame) -> tuple[Any, pd.Series[str]]:
+    """Return each row's function as a number, and the names of all; "" without one."""
     names = [name for name in ("model", "function", "model_id") if name in rows]
-    parts = pd.DataFrame({name: texts_of(rows[name]).fillna("") for name in names})
-    # A million rows have a few names.
-    distinct = parts.drop_duplicates()
+    parts = {name: texts_of(rows[name]).fillna("") for name in names}
+    numbers, distinct = numbered(pd.DataFrame(parts, rows.index))
     texts = pd.Series("", distinct.index, dtype="object")
     for name in names:
         part = distinct[name].astype("object")
         is_whole = part.str.contains("/", regex=False).astype(bool)
         both = (texts + "/" + part).str.strip("/")
         texts = both.where(~is_whole & (part != ""), part.where(is_whole, texts))
-    if not names:
-        return pd.Series("", rows.index, dtype="object")
-    whole = parts.merge(distinct.assign(_path=texts), how="left")["_path"]
-    return whole.set_axis(rows.index)
+    return numbers, texts
 
 
 def _map_distinct(
