@@ -69,6 +69,8 @@ def open_canvas(lab: Lab) -> Locator:
     expect(canvas).to_be_visible()
     expect(lab.cell(2).locator(".mk-mask-says[role=status]")).not_to_be_empty()
     canvas.scroll_into_view_if_needed()
+    # While one paints, the fields have more room than the results.
+    assert box_of(canvas)["width"] > 450
     return canvas
 
 

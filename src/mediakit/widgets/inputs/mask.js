@@ -91,7 +91,6 @@ class Painter {
   }
 
   buildBar() {
-    const gap = () => make("span", "mk-mask-gap");
     this.tools = TOOLS.map(([tool, text, words]) =>
       this.button(text, words, () => this.choose(tool)),
     );
@@ -104,8 +103,8 @@ class Painter {
     const clear = this.button("Clear", "Erase everything", () =>
       this.add({ tool: "clear" }),
     );
-    const rest = [smaller, larger, gap(), this.undo, invert, clear];
-    return makeBox("mk-row", ...this.tools, gap(), ...rest);
+    const groups = [this.tools, [smaller, larger], [this.undo, invert, clear]];
+    return makeBox("mk-row mk-mask-bar", ...groups.map((group) => makeBox("mk-row", ...group)));
   }
 
   // A clip whose length is not known has no other frames to choose.

@@ -176,7 +176,7 @@ class Form {
     this.reason = makeRole("mk-reason mk-quiet", "status");
     this.stop = button("Stop trying", "Send nothing more of this request", () => this.model.send({ do: "stop" }));
     this.bar = makeBox("mk-bar", make("i"));
-    this.funds = make("span", "mk-cut");
+    this.funds = make("span");
     this.caution = make("div", "mk-warn");
     this.slots = makeRole("mk-notice mk-slots", "status");
     this.lines = make("div");
