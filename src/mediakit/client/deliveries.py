@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mediakit.api_models import Attempt, Delivery, DeliveryStatus
-from mediakit.client.account import AccountReader
-from mediakit.client.answers import HttpResponse, NoAnswerError, parse
+from mediakit.client.answers import HttpResponse, parse
 from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.http import is_not_now
 from mediakit.client.io_thread import networked
 from mediakit.client.pages import Continuation, continuation_of
-from mediakit.client.webhook_secret import Secret, secret_in
+from mediakit.client.webhook_secret import SecretReader
 from mediakit.errors import IncompleteDataWarning, InputError, ServiceError
 from mediakit.safe_text import shown_url
 
@@ -22,13 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DELIVERIES_PATH = "/v1/webhooks/deliveries"
-SECRET_PATH = "/v1/webhooks/secret"
-ROTATED = (
-    "The secret was rotated all the same: read the new one with "
-    "client.deliveries.secret(), or in the portal, and give it to your receivers."
-)
 LARGEST_PAGE = 100
-LONGEST_OVERLAP_S = 86_400
 REPLAY_FOR_S = 5.0
 _INSTANT = "datetime64[us, UTC]"
 COLUMNS = {
@@ -49,7 +41,7 @@ Row = dict[str, Any]
 Page = list[Row]
 
 
-class AsyncDeliveries(AccountReader):
+class AsyncDeliveries(SecretReader):
     """The delivery log of an organization; reading it is free (spec 4.20)."""
 
     def __repr__(self) -> str:
@@ -191,59 +183,6 @@ class AsyncDeliveries(AccountReader):
                 return now
         what = f"the delivery {delivery_id}"
         return parse(Delivery, self._checked(answer, what, "It was not sent again."))
-
-    @networked
-    async def secret(self) -> Secret:
-        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6).
-
-        The first read creates it. Only `reveal()` shows it.
-
-        Raises:
-            ServiceError: The service does not answer.
-        """
-        return secret_in(await self._read(SECRET_PATH, "the signing secret"))
-
-    @networked
-    async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
-        """Create a new secret; the previous one also signs for a time (spec 6.6).
-
-        Args:
-            overlap_s: Seconds for which both sign, 0 to 86,400.
-
-        Returns:
-            The new secret; both sign until its `previous_expires_at`.
-
-        Raises:
-            InputError: The overlap is invalid; nothing was sent.
-            AuthError: The member of this key is neither owner nor admin.
-            ServiceError: No response; the error says what that means.
-        """
-        if type(overlap_s) is not int or not 0 <= overlap_s <= LONGEST_OVERLAP_S:
-            accepted = f"a whole number from 0 to {LONGEST_OVERLAP_S:,}"
-            raise InputError("overlap_s", got=overlap_s, accepted=accepted, spec="6.6")
-        content = json.dumps({"expire_in_seconds": overlap_s}).encode()
-        try:
-            # No retry: after two rotations the receivers' secret no longer signs.
-            answer = await self._transport.exchange(
-                "POST", f"{SECRET_PATH}/rotate", content=content
-            )
-        except NoAnswerError as error:
-            if error.sent:
-                text = (
-                    f"The service did not answer ({error.reason}), so it is not known "
-                    "whether the secret was rotated. mediakit does not try again: "
-                    "compare client.deliveries.secret() with the secret of your "
-                    "receiver."
-                )
-            else:
-                text = (
-                    f"The service cannot be reached ({error.reason}). Nothing was "
-                    "sent, and the secret is unchanged."
-                )
-            raise ServiceError(text, in_doubt=error.sent) from error
-        then = "Only owners and admins may rotate it." if answer.status == 403 else ""
-        checked = self._checked(answer, "the signing secret", then)
-        return secret_in(checked, ROTATED)
 
 
 class Deliveries(Blocking):

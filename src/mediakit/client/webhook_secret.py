@@ -1,4 +1,4 @@
-"""The secret that signs webhooks, which is never shown (spec 6.6)."""
+"""The secret that signs webhooks: reading and rotating it (spec 6.6)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from mediakit.api_models import Record
-from mediakit.client.answers import HttpResponse
-from mediakit.errors import ServiceError
+from mediakit.client.account import AccountReader
+from mediakit.client.answers import HttpResponse, NoAnswerError
+from mediakit.client.io_thread import networked
+from mediakit.errors import InputError, ServiceError
 
+SECRET_PATH = "/v1/webhooks/secret"
+ROTATED = (
+    "The secret was rotated all the same: read the new one with "
+    "client.deliveries.secret(), or in the portal, and give it to your receivers."
+)
+LONGEST_OVERLAP_S = 86_400
 SECRET_PREFIX = "whsec_"
 _OLDER = re.compile(r"prev|old", re.IGNORECASE)
 
@@ -39,6 +47,63 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a webhook secret cannot be pickled; .reveal() shows it")
+
+
+class SecretReader(AccountReader):
+    """Reads and rotates the signing secret of an organization."""
+
+    @networked
+    async def secret(self) -> Secret:
+        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6).
+
+        The first read creates it. Only `reveal()` shows it.
+
+        Raises:
+            ServiceError: The service does not answer.
+        """
+        return secret_in(await self._read(SECRET_PATH, "the signing secret"))
+
+    @networked
+    async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
+        """Create a new secret; the previous one also signs for a time (spec 6.6).
+
+        Args:
+            overlap_s: Seconds for which both sign, 0 to 86,400.
+
+        Returns:
+            The new secret; both sign until its `previous_expires_at`.
+
+        Raises:
+            InputError: The overlap is invalid; nothing was sent.
+            AuthError: The member of this key is neither owner nor admin.
+            ServiceError: No response; the error says what that means.
+        """
+        if type(overlap_s) is not int or not 0 <= overlap_s <= LONGEST_OVERLAP_S:
+            accepted = f"a whole number from 0 to {LONGEST_OVERLAP_S:,}"
+            raise InputError("overlap_s", got=overlap_s, accepted=accepted, spec="6.6")
+        content = json.dumps({"expire_in_seconds": overlap_s}).encode()
+        try:
+            # No retry: after two rotations the receivers' secret no longer signs.
+            answer = await self._transport.exchange(
+                "POST", f"{SECRET_PATH}/rotate", content=content
+            )
+        except NoAnswerError as error:
+            if error.sent:
+                text = (
+                    f"The service did not answer ({error.reason}), so it is not known "
+                    "whether the secret was rotated. mediakit does not try again: "
+                    "compare client.deliveries.secret() with the secret of your "
+                    "receiver."
+                )
+            else:
+                text = (
+                    f"The service cannot be reached ({error.reason}). Nothing was "
+                    "sent, and the secret is unchanged."
+                )
+            raise ServiceError(text, in_doubt=error.sent) from error
+        then = "Only owners and admins may rotate it." if answer.status == 403 else ""
+        checked = self._checked(answer, "the signing secret", then)
+        return secret_in(checked, ROTATED)
 
 
 class _PreviousSecret(Record):

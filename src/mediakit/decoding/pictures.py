@@ -5,11 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from mediakit.decoding.colours import eight_bits, in_srgb, levels_of, on_white
 from mediakit.decoding.errors import decoder_errors
+from mediakit.decoding.orientation import (
+    SIDEWAYS,
+    exif_orientation,
+    late_exif,
+    upright,
+)
 from mediakit.media_limits import MAX_PICTURE_PIXELS, MediaInfo
 
 if TYPE_CHECKING:
@@ -18,11 +24,7 @@ if TYPE_CHECKING:
 # Pillow would run Ghostscript for PostScript, whatever the file is called.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF", "TIFF")
 
-_PNG_START = b"\x89PNG\r\n\x1a\n"
-_TIFF_WIDTH, _TIFF_HEIGHT, _ORIENTATION = 256, 257, 274
-_SIDEWAYS_ORIENTATIONS = (5, 6, 7, 8)
-_WHITE = 255
-_DEEP_WHITE = 65_535
+_TIFF_WIDTH, _TIFF_HEIGHT = 256, 257
 _LARGE_PIXELS = 4_000_000
 _STRIP_PIXELS = 1_000_000
 # What decoding takes in memory, in bytes a pixel, where it is more than four: WebP and
@@ -71,36 +73,13 @@ def _opened(file: BinaryIO) -> PILImage:
         with without_warnings():
             image = Image.open(file, formats=formats)
             if image.format == "PNG" and "exif" not in image.info:
-                image.info.update(_late_exif(file))
-            _orientation(image)
+                image.info.update(late_exif(file))
+            exif_orientation(image)
             return image
     except Image.DecompressionBombError as error:
         raise ValueError(
             f"its pixels are more than {MAX_PICTURE_PIXELS / 1e6:g} megapixels"
         ) from error
-
-
-def _late_exif(file: BinaryIO) -> dict[str, bytes]:
-    """Find the EXIF data after the pixels of a PNG file, without decoding them."""
-    position = file.tell()
-    file.seek(len(_PNG_START))
-    try:
-        while len(head := file.read(8)) == 8:
-            length, kind = int.from_bytes(head[:4]), head[4:]
-            if kind == b"eXIf":
-                return {"exif": b"Exif\x00\x00" + file.read(length)}
-            file.seek(length + 4, 1)
-        return {}
-    finally:
-        file.seek(position)
-
-
-def _orientation(image: PILImage) -> int:
-    """Return the EXIF orientation; for a PNG, before its pixels are read."""
-    from PIL import Image
-
-    orientation: int = Image.Image.getexif(image).get(_ORIENTATION, 1)
-    return orientation
 
 
 def picture_info(file: BinaryIO, size_bytes: int) -> MediaInfo:
@@ -109,11 +88,11 @@ def picture_info(file: BinaryIO, size_bytes: int) -> MediaInfo:
 
     with opened_picture(file) as image:
         width, height = image.size
-        orientation = _orientation(image)
+        orientation = exif_orientation(image)
         if image.format == "TIFF":  # Pillow turns its size, the newer versions
             tags: Any = image
             width, height = tags.tag_v2[_TIFF_WIDTH], tags.tag_v2[_TIFF_HEIGHT]
-        if orientation in _SIDEWAYS_ORIENTATIONS:
+        if orientation in SIDEWAYS:
             width, height = height, width
         # A JPEG file with several pictures, as phones write, is a JPEG file.
         name = "JPEG" if image.format == "MPO" else image.format or ""
@@ -161,8 +140,8 @@ def _small(image: PILImage, max_px: int, mode: str) -> PILImage:
     from PIL import Image
 
     image.load()
-    orientation = _orientation(image)
-    levels = _levels(image)
+    orientation = exif_orientation(image)
+    levels = levels_of(image)
     factor = max(max(image.size) // (2 * max_px), 1)
     width, height = (-(-side // factor) for side in image.size)
     small = Image.new("RGB", (width, height))
@@ -178,102 +157,4 @@ def _small(image: PILImage, max_px: int, mode: str) -> PILImage:
     if image.mode in ("RGB", "RGBA", "P"):
         small.info = image.info
         small = in_srgb(small)
-    return _turned(small, orientation).convert(mode)
-
-
-def _turned(image: PILImage, orientation: int) -> PILImage:
-    from PIL.Image import Transpose
-
-    method = {
-        2: Transpose.FLIP_LEFT_RIGHT,
-        3: Transpose.ROTATE_180,
-        4: Transpose.FLIP_TOP_BOTTOM,
-        5: Transpose.TRANSPOSE,
-        6: Transpose.ROTATE_270,
-        7: Transpose.TRANSVERSE,
-        8: Transpose.ROTATE_90,
-    }.get(orientation)
-    return image if method is None else image.transpose(method)
-
-
-# -- modes -------------------------------------------------------------------------
-
-Levels = tuple[float, float]
-"""The values of black and white."""
-
-
-def _levels(image: PILImage) -> Levels:
-    """Return the values of black and white in a mode with more than eight bits.
-
-    Numbers without a scale are stretched to their actual range.
-    """
-    if image.mode.startswith("I;16"):
-        return 0, _DEEP_WHITE
-    if image.mode not in ("I", "F"):
-        return 0, _WHITE
-    extrema: Any = image.getextrema()
-    darkest, brightest = extrema
-    scales = [1.0] if image.mode == "F" else []
-    for white in (*scales, float(_WHITE), float(_DEEP_WHITE)):
-        if darkest >= 0 and brightest <= white:
-            return 0, white
-    return darkest, brightest
-
-
-def in_srgb(image: PILImage) -> PILImage:
-    """Convert a picture with a colour profile to sRGB.
-
-    The result has no profile, which would not fit another mode.
-    """
-    from PIL import ImageCms
-
-    profile = image.info.get("icc_profile")
-    if not profile:
-        return image
-    if image.mode == "P":
-        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-    if image.mode not in ("RGB", "RGBA", "CMYK", "L", "LA"):
-        return image
-    image.info.pop("icc_profile")
-    alpha = image.getchannel("A") if image.mode == "LA" else None
-    colours = image if alpha is None else image.getchannel("L")
-    mode = "RGBA" if image.mode == "RGBA" else "RGB"
-    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB"))
-    try:
-        converted = ImageCms.profileToProfile(
-            colours, BytesIO(profile), srgb, outputMode=mode
-        )
-    except (ImageCms.PyCMSError, OSError, ValueError):
-        return image  # viewers ignore a profile that they cannot read
-    assert converted is not None  # it is not converted in place
-    converted.info.pop("icc_profile", None)
-    if alpha is not None:
-        converted.putalpha(alpha)
-    return converted
-
-
-def eight_bits(image: PILImage, levels: Levels | None = None) -> PILImage:
-    """Convert a picture to L, RGB or RGBA; deeper pixels are scaled, not clipped."""
-    import numpy as np
-    from PIL import Image
-
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        black, white = levels or _levels(image)
-        share = (np.asarray(image, np.float32) - black) / ((white - black) or 1)
-        clean = np.nan_to_num(share).clip(0, 1)
-        return Image.fromarray(np.rint(clean * _WHITE).astype(np.uint8))
-    if image.mode == "La":
-        image = image.convert("LA")
-    if image.mode in ("L", "RGB") and not image.has_transparency_data:
-        return image
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
-
-
-def on_white(image: PILImage) -> PILImage:
-    """Composite a transparent picture on white."""
-    from PIL import Image
-
-    if image.mode != "RGBA":
-        return image
-    paper = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(paper, image).convert("RGB")
+    return upright(small, orientation).convert(mode)

@@ -15,8 +15,8 @@ from mediakit.decoding.containers import (
     sound_track,
 )
 from mediakit.decoding.errors import decoder_errors
-from mediakit.decoding.frames import display_of
 from mediakit.decoding.lengths import Timing, counted, listed
+from mediakit.decoding.orientation import display_of
 from mediakit.media_limits import MediaInfo, MediaName
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ const ANSWER_MS = 3000;
 const LATE_MS = 500; // after which a price is known to be that of earlier values
 const RECIPE_BYTES = 256 * 1024;
 const CODE_HINT = "This call does the same. Click the code to select all of it.";
-const GONE_TEXT = "The kernel was restarted. Run this cell to use the form.";
 
 // Listens once for each model, and keeps what the kernel sends until it is drawn.
 const PARTS = ["values", "names", "found"]; // of which only what has changed is sent
@@ -394,7 +393,7 @@ class Form {
       this.model.send({ ...content, view: this.view, number: this.number });
     } catch {
       this.lost = true; // there is no kernel at all
-      showError(this.error, GONE_TEXT);
+      showError(this.error, JSON.parse(getComputedStyle(this.root).getPropertyValue("--mk-form-gone")));
     }
   }
 

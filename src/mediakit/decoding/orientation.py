@@ -1,4 +1,4 @@
-"""The display of video frames: mirroring, rotation and colours."""
+"""The orientation of pictures and video frames: rotated and mirrored upright."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import math
 import struct
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from mediakit.decoding.high_range import in_standard_range, is_high_range
+from mediakit.decoding.colours import is_high_range, rgb_pixels
 
 if TYPE_CHECKING:
     import numpy as np
     from av import VideoFrame
     from av.video.stream import VideoStream
     from numpy.typing import NDArray
+    from PIL.Image import Image as PILImage
 
+_PNG_START = b"\x89PNG\r\n\x1a\n"
+_ORIENTATION = 274
+SIDEWAYS = (5, 6, 7, 8)
 # FFmpeg's display matrix: nine numbers, of which the first, second, fourth and fifth
 # turn and mirror.
 _MATRIX = struct.Struct("=9i")
@@ -27,11 +31,50 @@ _TURNS: Sequence[Sequence[tuple[str, str]]] = (
 )
 _WIDEST_PIXEL = 16
 _LUMA = (0.299, 0.587, 0.114)
-# FFmpeg's numbers of matrices from RGB to stored levels (ITU-T H.273).
-_BT709, _BT601, _UNSPECIFIED = 1, 5, 2
-_LIMITED_RANGE = 1
-# Players guess that what is not named and smaller is old.
-_HD_LINES = 720
+
+# -- pictures ------------------------------------------------------------------------
+
+
+def late_exif(file: BinaryIO) -> dict[str, bytes]:
+    """Find the EXIF data after the pixels of a PNG file, without decoding them."""
+    position = file.tell()
+    file.seek(len(_PNG_START))
+    try:
+        while len(head := file.read(8)) == 8:
+            length, kind = int.from_bytes(head[:4]), head[4:]
+            if kind == b"eXIf":
+                return {"exif": b"Exif\x00\x00" + file.read(length)}
+            file.seek(length + 4, 1)
+        return {}
+    finally:
+        file.seek(position)
+
+
+def exif_orientation(image: PILImage) -> int:
+    """Return the EXIF orientation; for a PNG, before its pixels are read."""
+    from PIL import Image
+
+    orientation: int = Image.Image.getexif(image).get(_ORIENTATION, 1)
+    return orientation
+
+
+def upright(image: PILImage, orientation: int) -> PILImage:
+    """Rotate and mirror a picture by its EXIF orientation."""
+    from PIL.Image import Transpose
+
+    method = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }.get(orientation)
+    return image if method is None else image.transpose(method)
+
+
+# -- video frames --------------------------------------------------------------------
 
 
 class Display(NamedTuple):
@@ -68,7 +111,7 @@ class Display(NamedTuple):
             small = frame.reformat(width, height, "gray", interpolation="AREA")
             pixels = small.to_ndarray()
         else:
-            pixels = _rgb_pixels(frame, width, height)
+            pixels = rgb_pixels(frame, width, height)
             if pixel_format == "gray":
                 pixels = np.round(pixels @ _LUMA).astype(np.uint8)
         return np.rot90(np.fliplr(pixels) if self.mirrored else pixels, self.turns)
@@ -81,61 +124,6 @@ def display_of(stream: VideoStream, frame: VideoFrame) -> Display:
     mirrored, with a matrix for the display.
     """
     return Display(*_orientation(frame), _pixel_ratio(stream))
-
-
-def as_bt709(frame: VideoFrame, width: int, height: int) -> VideoFrame:
-    """Convert a frame to yuv420p in BT.709 and limited range, without rotation."""
-    is_stored_so = _matrix(frame) == _BT709 and not frame.format.is_rgb
-    if not is_stored_so or is_high_range(frame):
-        return bt709_frame(_rgb_pixels(frame, width, height))
-    return frame.reformat(
-        width,
-        height,
-        "yuv420p",
-        src_colorspace=_BT709,
-        dst_colorspace=_BT709,
-        dst_color_range=_LIMITED_RANGE,
-        threads=1,
-    )
-
-
-def bt709_frame(pixels: NDArray[np.uint8]) -> VideoFrame:
-    """Convert RGB pixels to yuv420p in BT.709 and limited range, as players expect."""
-    import numpy as np
-    from av import VideoFrame
-
-    frame = VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "rgb24")
-    return frame.reformat(
-        format="yuv420p",
-        dst_colorspace=_BT709,
-        dst_color_range=_LIMITED_RANGE,
-        threads=1,
-    )
-
-
-def _rgb_pixels(frame: VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
-    """Return a frame as RGB for ordinary screens."""
-    import numpy as np
-
-    matrix = None if frame.format.is_rgb else _matrix(frame)
-    small = frame.reformat(
-        width,
-        height,
-        "rgb24",
-        src_colorspace=matrix,
-        interpolation="AREA",
-        threads=1,
-    )
-    pixels = np.asarray(small.to_ndarray(), np.uint8)
-    if is_high_range(frame):
-        return in_standard_range(pixels, frame.color_trc)
-    return pixels
-
-
-def _matrix(frame: VideoFrame) -> int:
-    if frame.colorspace != _UNSPECIFIED:
-        return frame.colorspace
-    return _BT709 if frame.height >= _HD_LINES else _BT601
 
 
 def _orientation(frame: VideoFrame) -> tuple[bool, int]:
