@@ -165,8 +165,8 @@ class Output(Record):
     def _set_media_type_from_file(cls, raw: Any) -> Any:
         if not isinstance(raw, dict) or raw.get("media_type") is not None:
             return raw
-        found = [medium for medium in _MEDIA if raw.get(medium) is not None]
-        return {**raw, "media_type": found[0] if found else "unknown"}
+        media = [medium for medium in _MEDIA if raw.get(medium) is not None]
+        return {**raw, "media_type": media[0] if media else "unknown"}
 
     @property
     def file(self) -> MediaFile | None:

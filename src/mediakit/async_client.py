@@ -562,8 +562,8 @@ class AsyncClient(ClientFacts, ProcessBound):
         """
         from mediakit.client.sample_history import seed_past
 
-        asked = {"days": days, "jobs": jobs, "seed": seed}
-        return await seed_past(self.components, asked)
+        numbers = {"days": days, "jobs": jobs, "seed": seed}
+        return await seed_past(self.components, numbers)
 
 
 def _show_own_wait(job: AsyncJob) -> None:

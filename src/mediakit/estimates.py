@@ -190,8 +190,8 @@ class InputFacts:
         Returns:
             The milliseconds of all known durations, and whether all are known.
         """
-        known = [self.ms(url) for url in urls or []]
-        return sum(ms for ms in known if ms is not None), None not in known
+        each_ms = [self.ms(url) for url in urls or []]
+        return sum(ms for ms in each_ms if ms is not None), None not in each_ms
 
 
 @dataclass(frozen=True)
@@ -268,11 +268,11 @@ class Estimate:
         """Return the amount to hold until the charge; None without an upper price."""
         if self.high is None:
             return None
-        held = sum(line.hold_micro_usd or 0 for line in self.lines)
+        hold = sum(line.hold_micro_usd or 0 for line in self.lines)
         if not self.lines:
             is_nominal = self.kind is EstimateKind.NOMINAL
-            held = metered_hold(self.high) if is_nominal else self.high
-        return MicroUSD(max(held, self.known_micro_usd))
+            hold = metered_hold(self.high) if is_nominal else self.high
+        return MicroUSD(max(hold, self.known_micro_usd))
 
     @property
     def text(self) -> str:
@@ -388,5 +388,5 @@ def _lines_html(estimate: Estimate) -> str:
 
 
 def _row_html(tag: str, cells: Iterable[str]) -> str:
-    shown = (f'<{tag} style="{_CELL}">{html_text(cell)}</{tag}>' for cell in cells)
-    return f"<tr>{''.join(shown)}</tr>"
+    cells_html = (f'<{tag} style="{_CELL}">{html_text(cell)}</{tag}>' for cell in cells)
+    return f"<tr>{''.join(cells_html)}</tr>"

@@ -44,9 +44,9 @@ def data_url(data: bytes, content_type: str = "image/jpeg") -> str:
 
 def result_data_url(data: bytes, medium: str, content_type: str = "") -> str:
     """Return a result as a `data:` URL of a type that browsers try to play."""
-    known = content_type if content_type in _PLAIN_TYPES else ""
+    plain_type = content_type if content_type in _PLAIN_TYPES else ""
     usual = _USUAL_TYPES.get(medium, "application/octet-stream")
-    return data_url(data, known or usual)
+    return data_url(data, plain_type or usual)
 
 
 def link_html(src: str, content: str) -> Markup:
@@ -68,9 +68,9 @@ def medium_html(
     """Return the player or picture of a result; "" for an unknown medium."""
     is_embedded = src.startswith("data:")
     if medium == "image":
-        shown = src if is_embedded else poster or src
+        image = src if is_embedded else poster or src
         picture = Markup('<img loading="lazy" src="{}" alt="{}"{}>')
-        picture = picture.format(shown, name, box)
+        picture = picture.format(image, name, box)
         return picture if is_embedded else link_html(src, picture)
     if medium == "audio":
         return Markup(
@@ -103,9 +103,9 @@ def tile_html(
     label = f"rated {rating} of {BEST_RATING}"
     rated = stars.format(label, stars_text(rating)) if rating else ""
     kept = Markup('<b style="{}">kept</b>').format(KEPT) if keep else ""
-    said = Markup(" ").join(filter(None, (rated, kept, *facts)))
+    facts_part = Markup(" ").join(filter(None, (rated, kept, *facts)))
     row = Markup("<div>{}</div>").format
-    return NO_HTML.join(map(row, filter(None, (medium, said, *lines))))
+    return NO_HTML.join(map(row, filter(None, (medium, facts_part, *lines))))
 
 
 def stars_text(rating: int | None) -> str:

@@ -229,9 +229,9 @@ class AsyncJob(JobFacts, ProcessBound):
             return
         code = record.error.code.value if record.error else "provider_error"
         words = record.error.message.rstrip(".") if record.error else ""
-        said = f": {words}" if words else ""
+        detail = f": {words}" if words else ""
         raise JobFailedError(
-            f"The job {self.id} failed ({code}){said}. "
+            f"The job {self.id} failed ({code}){detail}. "
             f"{failed_charge_text(self.charge_micro_usd)} "
             'The same call returns this job; take="next" submits a new one.',
             job=self,

@@ -80,8 +80,8 @@ class AsyncDeliveries(SecretReader):
             raise InputError("status", got=status, accepted=accepted, spec="4.20")
         if limit is not None and (type(limit) is not int or limit < 1):
             raise InputError("limit", got=limit, accepted="a whole number from 1")
-        asked = {"status": status, "source_id": source_id, "endpoint_id": endpoint_id}
-        params = {name: str(value) for name, value in asked.items() if value}
+        filters = {"status": status, "source_id": source_id, "endpoint_id": endpoint_id}
+        params = {name: str(value) for name, value in filters.items() if value}
         rows: Page = []
         async for page in self.pages(**params, limit=min(limit or 100, LARGEST_PAGE)):
             rows += page
@@ -201,11 +201,11 @@ class Deliveries(Blocking):
 def _frame(rows: Page) -> pd.DataFrame:
     import pandas as pd
 
-    known = [Delivery.model_validate(row).model_dump() for row in rows]
-    for delivery in known:
+    deliveries = [Delivery.model_validate(row).model_dump() for row in rows]
+    for delivery in deliveries:
         delivery["url"] = delivery["url"] and shown_url(delivery["url"])
     columns = {
-        name: pd.Series([each[name] for each in known], dtype=dtype)
+        name: pd.Series([each[name] for each in deliveries], dtype=dtype)
         for name, dtype in COLUMNS.items()
     }
     more = dict.fromkeys(name for row in rows for name in row if name not in COLUMNS)

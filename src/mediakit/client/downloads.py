@@ -177,9 +177,13 @@ def _continues(response: StreamedResponse, etag: str | None, done_bytes: int) ->
     """Return whether a response continues the same version of the file."""
     if not done_bytes or response.status != HTTPStatus.PARTIAL_CONTENT:
         return False
-    found = _RANGE.fullmatch(response.header("Content-Range") or "")
+    content_range = _RANGE.fullmatch(response.header("Content-Range") or "")
     same_version = response.header("ETag") in (None, etag)
-    return same_version and found is not None and int(found[1]) == done_bytes
+    return (
+        same_version
+        and content_range is not None
+        and int(content_range[1]) == done_bytes
+    )
 
 
 def _refuse_other(response: StreamedResponse) -> None:

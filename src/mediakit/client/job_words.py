@@ -110,17 +110,17 @@ def unreadable_text(record: JobRecord) -> str | None:
 
 def unreadable_charge_text(billing: JobBilling) -> str:
     """Describe an unreadable charge, and what could be read of it."""
-    said = billing.raw
+    raw = billing.raw
     if billing.state is BillingState.SETTLED:
         most = f"{LARGEST_CHARGE_MICRO_USD:,}"
-        charge = said.get("charge_micro_usd", "nothing")
+        charge = raw.get("charge_micro_usd", "nothing")
         return (
             "Its charge cannot be read: `charge_micro_usd` must be a whole number "
             f"from 0 to {most} micro-USD (got {shown(charge)})."
         )
     return (
         "Its charge cannot be read: the billing state must be settled, pending or "
-        f"unavailable (got {shown(said)})."
+        f"unavailable (got {shown(raw)})."
     )
 
 

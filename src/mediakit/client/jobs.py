@@ -288,10 +288,10 @@ class Jobs:
 
     async def _usual_runtime_s(self, entry: Entry) -> float | None:
         """Return the usual runtime of a function's jobs; read once a minute."""
-        known = self._usual.get(entry.function)
+        cached = self._usual.get(entry.function)
         now_s = self._clock.monotonic_s()
-        if known is not None and now_s < known[1]:
-            return known[0]
+        if cached is not None and now_s < cached[1]:
+            return cached[0]
         runtime_s = await self._account_history.ask(
             History.usual_runtime_s,
             service=entry.service,
@@ -312,9 +312,9 @@ class Jobs:
             kind=function.kind if function else path.rsplit("/", 1)[-1] or "job",
         )
         now = self._clock.now()
-        asked = sidecar.submission(self.service, {})
+        submission = sidecar.submission(self.service, {})
         entry = replace(
-            fresh_entry(asked, number=0, created_at=now),
+            fresh_entry(submission, number=0, created_at=now),
             state=EntryState.SUBMITTED,
             job_id=record.id,
             status=record.status,

@@ -119,11 +119,11 @@ def parse_recipe(*parts: bytes) -> Recipe | None:
     Anybody may have written the file: its fields are not checked.
     """
     for part in parts:
-        for found in _RECIPE.finditer(part):
-            if len(found[1]) > MOST_BYTES:
+        for match in _RECIPE.finditer(part):
+            if len(match[1]) > MOST_BYTES:
                 continue
             try:
-                text = unescape(found[1].decode("ascii"))
+                text = unescape(match[1].decode("ascii"))
                 return Recipe.model_validate(without_lone_surrogates(json.loads(text)))
             except (ValueError, RecursionError, ValidationError):
                 continue

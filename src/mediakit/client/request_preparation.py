@@ -79,8 +79,8 @@ def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, ob
 
     `video` may stand for `video_url`, and `images` for `image_urls`.
     """
-    known = function.of(fields).fields
-    return {_full_name(name, known, fields): each for name, each in fields.items()}
+    specs = function.of(fields).fields
+    return {_full_name(name, specs, fields): each for name, each in fields.items()}
 
 
 def _full_name(
@@ -103,9 +103,9 @@ def plain_fields(
     White space around a prompt is removed.
     """
     inputs = inputs or Inputs()
-    known = function.of(fields).fields
+    specs = function.of(fields).fields
     return {
-        name: _plain(value, known.get(name), name, inputs)
+        name: _plain(value, specs.get(name), name, inputs)
         for name, value in fields.items()
     }
 
@@ -169,11 +169,11 @@ def plain_body(
         name: None if _is_missing(value) else value
         for name, value in full_names(function, fields).items()
     }
-    known = function.of(fields).fields
+    specs = function.of(fields).fields
     given = {
         name: value
         for name, value in fields.items()
-        if value is not None or _takes_null(known.get(name))
+        if value is not None or _takes_null(specs.get(name))
     }
     return plain_fields(function, given, inputs)
 
@@ -239,13 +239,13 @@ class ValidatedRequest:
     @property
     def local_media(self) -> dict[str, LocalMedium]:
         """Return each local file, by its value in the body."""
-        found: dict[str, LocalMedium] = {}
+        media: dict[str, LocalMedium] = {}
         for item in self.function.media(self.body):
             info = self.infos.get(item.value)
             if info is not None and not is_url(item.value):
                 medium = LocalMedium(local_file(item.value), info, item.label)
-                found.setdefault(item.value, medium)
-        return found
+                media.setdefault(item.value, medium)
+        return media
 
     @cached_property
     def facts(self) -> InputFacts:
@@ -277,9 +277,9 @@ class ValidatedRequest:
 
     def refuse(self, problems: Iterable[Problem] = ()) -> None:
         """Raise an InputError for these problems and those of the media, if any."""
-        found = [*problems, *preflight(self.function, self.body, self.infos)]
-        if found and not self.price_only:
-            raise InputError.of(found, spec=self.function.spec)
+        all_problems = [*problems, *preflight(self.function, self.body, self.infos)]
+        if all_problems and not self.price_only:
+            raise InputError.of(all_problems, spec=self.function.spec)
 
 
 def validate(
@@ -402,9 +402,9 @@ def _probed(
     infos: dict[str, MediaInfo] = {}
     problems: list[Problem] = []
     for item in function.media(body):
-        known = infos.get(item.value)
+        kept = infos.get(item.value)
         # The field itself rejects an empty value.
-        if not item.value or is_url(item.value) or (known and known.kind == item.kind):
+        if not item.value or is_url(item.value) or (kept and kept.kind == item.kind):
             continue
         try:
             info = probe_named(item)
@@ -412,7 +412,7 @@ def _probed(
             if item.value not in lengths:
                 problems.append(Problem(error.field, error.got, error.accepted))
         else:
-            infos[item.value] = known if known and known.kind == "video" else info
+            infos[item.value] = kept if kept and kept.kind == "video" else info
     return infos, problems
 
 
@@ -439,10 +439,10 @@ class Preparer:
         The lengths of media behind URLs are read if the price needs them, and read
         again if the request is about to be sent.
         """
-        found = self._catalog.function(function)
-        check = partial(validate, found, fields, **options)
+        target = self._catalog.function(function)
+        check = partial(validate, target, fields, **options)
         # Only media take time to read.
-        request = await to_thread.run_sync(check) if found.may_name_media else check()
+        request = await to_thread.run_sync(check) if target.may_name_media else check()
         return await self._measured(request, is_sent=is_sent)
 
     async def _measured(
@@ -453,8 +453,8 @@ class Preparer:
             return request
         remote = self._remote_media
         probe = remote.probe_again if is_sent else remote.probe
-        found = await probe(wanted)
-        measured = {url: info for (_, url), info in found.items() if info}
+        infos = await probe(wanted)
+        measured = {url: info for (_, url), info in infos.items() if info}
         request = replace(request, infos={**request.infos, **measured})
         request.refuse()
         return request
@@ -483,8 +483,8 @@ class Preparer:
             body.pop("webhook_url", None)
         try:
             function = self._catalog.function(submission.function)
-            known = {n: v for n, v in body.items() if n in function.fields}
-            fields = body if function.is_open else known
+            declared = {n: v for n, v in body.items() if n in function.fields}
+            fields = body if function.is_open else declared
             extra = {n: v for n, v in body.items() if n not in fields}
             request = validate(function, fields, extra=extra, price_only=True)
             request = await self._measured(request, is_sent=is_sent)

@@ -112,8 +112,8 @@ class Sender:
                 pause_s = window.pause_s(error)
                 if pause_s is None and not call.is_stopped:
                     search = await self._search(call, submission) if in_doubt else ""
-                    found = self._unanswered(error, submission, window, search)
-                    raise await self._given_up(submission, found) from error
+                    failure = self._unanswered(error, submission, window, search)
+                    raise await self._given_up(submission, failure) from error
                 await self._pause(call, submission, pause_s or 0.0)
                 continue
             except (
@@ -124,8 +124,8 @@ class Sender:
                 if in_doubt:
                     lost = NoAnswerError("the client cannot send it again", sent=True)
                     search = await self._search(call, submission)
-                    found = self._unanswered(lost, submission, window, search)
-                    raise found from error
+                    failure = self._unanswered(lost, submission, window, search)
+                    raise failure from error
                 raise await self._given_up(submission, error) from None
             in_doubt = job is None and (in_doubt or leaves_doubt(answer, job))
             call.in_doubt = in_doubt

@@ -116,9 +116,11 @@ class Service(ProcessBound):
         names = loopback_spellings(self.base_url)
         if self.identity != self.base_url or len(names) == 1:
             return self
-        known = history.services(names)
-        identity = self.base_url if self.base_url in known else (known or names)[0]
-        also = tuple(name for name in known if name != identity)
+        identities = history.services(names)
+        identity = (
+            self.base_url if self.base_url in identities else (identities or names)[0]
+        )
+        also = tuple(name for name in identities if name != identity)
         return replace(self, identity=identity, also=also)
 
     @property

@@ -171,10 +171,10 @@ def sidecar_of(
     if entry is not None:
         body = json.loads(entry.body)
         body.pop("webhook_url", None)  # may hold a token, and the file may be shared
-        shown = {url: shown_url(url) for url in urls_in(body)}
+        urls = {url: shown_url(url) for url in urls_in(body)}
         fields = Sidecar.model_fields.keys() & vars(entry).keys()
         request = {name: getattr(entry, name) for name in fields}
-        request["body"] = named(body, shown)
+        request["body"] = named(body, urls)
     return Sidecar.model_validate(
         {
             **request,
@@ -198,9 +198,9 @@ def sidecar_of(
 def parse_sidecar(content: bytes) -> Sidecar | None:
     """Parse a file; None if it is not a sidecar."""
     try:
-        found = without_lone_surrogates(json.loads(content))
+        document = without_lone_surrogates(json.loads(content))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.get("mediakit") != VERSION:
+    if not isinstance(document, dict) or document.get("mediakit") != VERSION:
         return None
-    return Sidecar.model_validate(found)
+    return Sidecar.model_validate(document)

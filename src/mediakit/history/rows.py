@@ -100,8 +100,8 @@ def entries_of(
     db: Connection, *, key: str, job_id: str
 ) -> tuple[Entry | None, Entry | None]:
     """Return the entry with this key, and another one with this job id."""
-    found = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
-    both = [entry_of(row) for row in found]
+    rows = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
+    both = [entry_of(row) for row in rows]
     # Compared by the key alone: a stored job id has other characters replaced.
     by_key = next((each for each in both if each.key == key), None)
     return by_key, next((each for each in both if each.key != key), None)
@@ -111,10 +111,10 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
     """Return the entry of the same attempt under any key, or of the same key."""
     names = ("asked_key", "take", "attempt", "key")
     values = {name: getattr(submission, name) for name in names}
-    found = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
+    entries = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
     # The attempt counts, if both are found.
     return min(
-        found,
+        entries,
         key=lambda entry: entry.asked_key != submission.asked_key,
         default=None,
     )
@@ -148,12 +148,12 @@ def write_request(
     number = db.execute(_insert(db.dialect.name), values).scalar()
     if number is not None:
         return replace(entry, number=number), None
-    known = same_attempt(db, submission)
-    assert known is not None  # it has the key or the attempt
-    if known.state is not EntryState.REFUSED:
-        return known, known
-    db.execute(_UPDATE, row | {"of_number": known.number})
-    return replace(entry, number=known.number), known
+    existing = same_attempt(db, submission)
+    assert existing is not None  # it has the key or the attempt
+    if existing.state is not EntryState.REFUSED:
+        return existing, existing
+    db.execute(_UPDATE, row | {"of_number": existing.number})
+    return replace(entry, number=existing.number), existing
 
 
 def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
@@ -187,8 +187,8 @@ def _searched(db: Connection, entry: Entry) -> str:
     """Return the search text; a job without a prompt is titled by its sources."""
     sources: list[str] = []
     if not entry.prompt:
-        found = db.execute(_SOURCE_TEXTS, {"of_draw": entry.draw_key})
-        sources = [searched_title(text) for (text,) in found]
+        rows = db.execute(_SOURCE_TEXTS, {"of_draw": entry.draw_key})
+        sources = [searched_title(text) for (text,) in rows]
     return search_text(entry, sources)
 
 

@@ -266,18 +266,18 @@ def score_means(
     scores: dict[str, list[Score]] = {}
     for row in history.database.rows(query):
         scores.setdefault(row.sweep, []).append(score_of(row))
-    found: dict[str, dict[str, float | int]] = {}
+    means: dict[str, dict[str, float | int]] = {}
     for sweep, its in scores.items():
         values: dict[str, list[float]] = {}
         for score in chain.from_iterable(visible(its).values()):
             for name, value in score.values.items():
                 if not isinstance(value, str) and value == value:
                     values.setdefault(name, []).append(value)
-        found[sweep] = {name: fmean(each) for name, each in sorted(values.items())}
+        means[sweep] = {name: fmean(each) for name, each in sorted(values.items())}
         cost = cost_micro_usd(its)
         if cost is not None:
-            found[sweep][JUDGE_COST] = cost
-    return found
+            means[sweep][JUDGE_COST] = cost
+    return means
 
 
 def _number(column: Any) -> Any:

@@ -61,9 +61,9 @@ def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list
     import pandas as pd
 
     check(frame, [DAY, CHARGE, *([by] if by else [])], "a daily spend frame")
-    known = frame[frame[DAY].notna() & frame[CHARGE].notna()]
-    names = pd.Series("", known.index) if by is None else names_of(known, by)
-    groups = known[CHARGE].astype("int64").groupby([_days(known), names])
+    rows = frame[frame[DAY].notna() & frame[CHARGE].notna()]
+    names = pd.Series("", rows.index) if by is None else names_of(rows, by)
+    groups = rows[CHARGE].astype("int64").groupby([_days(rows), names])
     sums = groups.sum().unstack(fill_value=0)
     ends = [*sums.index, *_requested_range(frame)]
     if ends:
@@ -71,7 +71,7 @@ def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list
     sums = sums.astype("int64")
     if len(sums.columns):
         sums = largest(sums.T, sums.sum()).T
-    return sums, notes_of(len(frame) - len(known), LACKING)
+    return sums, notes_of(len(frame) - len(rows), LACKING)
 
 
 def _days(frame: pd.DataFrame) -> pd.Series:
@@ -455,8 +455,8 @@ def _month_or_days(days: pd.Index) -> str:
 
 def _last(drawn: pd.DataFrame, column: str) -> int | None:
     """Return the last known value of a column."""
-    known = drawn[column].dropna()
-    return int(known.iloc[-1]) if len(known) else None
+    values = drawn[column].dropna()
+    return int(values.iloc[-1]) if len(values) else None
 
 
 def _range_text(drawn: pd.DataFrame) -> str:

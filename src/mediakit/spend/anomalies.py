@@ -32,15 +32,15 @@ def anomalies_frame(
     groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
     if by:
         groups = list(daily.groupby(list(by), dropna=False)) or groups
-    found = []
+    frames = []
     for names, rows in groups:
         judged = _judged(daily_totals(rows, start - HISTORY, end), start, end)
         unusual = judged[judged["is_unusual"]].drop(columns="is_unusual")
         for place, name in enumerate(by):
             text = names[place] if names and pd.notna(names[place]) else None
             unusual.insert(1 + place, name, text_array([text] * len(unusual)))
-        found.append(unusual)
-    frame = pd.concat(found).sort_values("day", kind="stable", ignore_index=True)
+        frames.append(unusual)
+    frame = pd.concat(frames).sort_values("day", kind="stable", ignore_index=True)
     # A refund is listed before there is a usual day, too.
     usual = frame["usual_micro_usd"].fillna(0).round().astype("int64")
     frame["usual_micro_usd"] = usual

@@ -118,14 +118,14 @@ class AsyncSpend:
                 range is in the future, or another argument is invalid.
             ServiceError: The service does not respond.
         """
-        asked = DayQuery(
+        query = DayQuery(
             None if start is None else read_day("start", start),
             None if end is None else read_day("end", end),
             api_key_id,
             model,
             refresh=refresh,
         )
-        return await self._days.summed(asked, by, self._charges_from)
+        return await self._days.summed(query, by, self._charges_from)
 
     async def today(self, *, by: By = None) -> pd.DataFrame:
         """Read what was charged today in UTC, by the service's clock (spec 4.19).
@@ -201,9 +201,9 @@ class AsyncSpend:
             AuthError: The API key may not read the bill.
             ServiceError: The service does not respond.
         """
-        asked = None if month is None else month_text(month)
+        month_name = None if month is None else month_text(month)
         keys = _checked_keys(own_keys)
-        result = await self._reconciled(asked, keys)
+        result = await self._reconciled(month_name, keys)
         if not result.is_explained and result.is_so_far:
             # A charge may have been settled between two reads of the current month.
             result = await self._reconciled(result.month, keys)
@@ -293,21 +293,21 @@ class AsyncSpend:
             accepted = "a mk.Budget, a project or an api_key_id, and only one of them"
             got = (budget, project, api_key_id)
             raise InputError("budget", got=got, accepted=accepted, then="")
-        asked = None if month is None else month_text(month)
+        month_wanted = None if month is None else month_text(month)
         last_day = None if until is None else read_day("until", until)
         today = await self._today()
-        asked = asked or month_of(today)
-        forecasting.refuse_future(asked, today)
+        month_wanted = month_wanted or month_of(today)
+        forecasting.refuse_future(month_wanted, today)
         first, last = (
-            forecasting.first_day_needed(asked),
-            min(today, end_of_month(asked)),
+            forecasting.first_day_needed(month_wanted),
+            min(today, end_of_month(month_wanted)),
         )
         before_micro_usd = 0
         of = ""
         if named is not None:
             store = self._history.store
             totals, before_micro_usd = await to_thread.run_sync(
-                budget_days, store, named, asked, first, last
+                budget_days, store, named, month_wanted, first, last
             )
             of = f" under the budget {shown(named.name)}"
         else:
@@ -330,7 +330,7 @@ class AsyncSpend:
             api_key_id=api_key_id,
             until=last_day,
         )
-        return await to_thread.run_sync(make, asked, totals, today, compared)
+        return await to_thread.run_sync(make, month_wanted, totals, today, compared)
 
     async def anomalies(
         self,

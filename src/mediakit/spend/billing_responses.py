@@ -320,9 +320,9 @@ def rows_of(
         lists = [body["rows"]]
         report = {name: value for name, value in body.items() if name != "rows"}
     else:
-        lists = [found for name, found in _lists("rows", body) if name not in OTHERS]
+        lists = [items for name, items in _lists("rows", body) if name not in OTHERS]
         report = _around_lists(body)
-    filled = [table_of(_records(found)) for found in lists if found]
+    filled = [table_of(_records(items)) for items in lists if items]
     if lists and not filled:
         return pd.DataFrame(), report
     charge = needed[0][0]
@@ -367,8 +367,8 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
         if parts != list(records):
             return table_of(parts)
     for name in mixed:
-        known = [value for value in rows[name].dropna() if value]
-        if known and all(isinstance(value, dict) for value in known):
+        given_values = [value for value in rows[name].dropna() if value]
+        if given_values and all(isinstance(value, dict) for value in given_values):
             place = [*rows].index(name)
             values = rows.pop(name)
             inner = table_of([v if isinstance(v, dict) else {} for v in values])

@@ -145,11 +145,11 @@ def budget_days(
 
 def _charges(history: History, label: str, month: str | None) -> Charges:
     """Read the charges under a label, each with a day of its month."""
-    found = ((at.date(), charge) for at, charge in history.budget_charges(label))
+    dated = ((at.date(), charge) for at, charge in history.budget_charges(label))
     if month is None:
-        return tuple(found)
+        return tuple(dated)
     first, last = first_of_month(month), end_of_month(month)
-    return tuple((min(max(day, first), last), charge) for day, charge in found)
+    return tuple((min(max(day, first), last), charge) for day, charge in dated)
 
 
 def _month_of_budget(budget: Budget, today: date, month: str | None) -> str | None:
@@ -159,11 +159,11 @@ def _month_of_budget(budget: Budget, today: date, month: str | None) -> str | No
             return None
         accepted = f"omitted, because {budget.name!r} is a budget without a period"
         raise InputError("month", got=month, accepted=accepted, then="")
-    asked = current if month is None else month_text(month)
-    if asked > current:
+    chosen = current if month is None else month_text(month)
+    if chosen > current:
         accepted = f"a month that has begun, up to {current}"
         raise InputError("month", got=month, accepted=accepted, then="")
-    return asked
+    return chosen
 
 
 def _range_of(charges: Charges, month: str | None, today: date) -> tuple[date, date]:

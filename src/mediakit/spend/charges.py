@@ -57,7 +57,7 @@ def charges_frame(
     project: str | None = None,
 ) -> pd.DataFrame:
     """Return the settled charges of some days; see `AsyncSpend.charges`."""
-    found = charges(
+    rows = charges(
         history.database,
         service=service,
         since=None if first is None else midnight(first),
@@ -65,20 +65,20 @@ def charges_frame(
         project=project,
         used_names=COLUMNS,
     )
-    found = found.astype(dict.fromkeys(found.select_dtypes("category"), TEXT))
-    found = without_zones(found)
-    charge = found[CHARGE]
-    found = found.assign(
-        day=found["settled_at"].dt.floor("D"),
-        model=found["function"].str.extract("^(.*)/", expand=False),
+    rows = rows.astype(dict.fromkeys(rows.select_dtypes("category"), TEXT))
+    rows = without_zones(rows)
+    charge = rows[CHARGE]
+    rows = rows.assign(
+        day=rows["settled_at"].dt.floor("D"),
+        model=rows["function"].str.extract("^(.*)/", expand=False),
         charge_micro_usd=charge.astype("int64"),
         charge_usd=dollars(charge),
-        variance_micro_usd=charge - found["estimate_high_micro_usd"],
+        variance_micro_usd=charge - rows["estimate_high_micro_usd"],
     )
     # The history's own columns all precede the parameters.
-    parameters = list(found.columns)[list(found.columns).index("keep") + 1 :]
+    parameters = list(rows.columns)[list(rows.columns).index("keep") + 1 :]
     parameters = [name for name in parameters if name not in COLUMNS]
-    frame = found[[*COLUMNS, *parameters]]
+    frame = rows[[*COLUMNS, *parameters]]
     total = int(frame["charge_micro_usd"].sum())
     frame.attrs = {"total_micro_usd": total, "report": _report(first, last)}
     return frame
@@ -216,8 +216,8 @@ def rate_audit(history: pd.DataFrame) -> pd.DataFrame:
     groups = without_zones(rows).groupby(AUDITED_BY, dropna=False)
     sums, days = groups[SUMS].sum(min_count=1), groups[DAYS].min()
     audit = pd.concat([sums, days], axis=1).reset_index()
-    known = ["jobs", "charge_micro_usd", "wrong_jobs"]
-    audit = audit.astype(dict.fromkeys(known, "int64"))
+    columns = ["jobs", "charge_micro_usd", "wrong_jobs"]
+    audit = audit.astype(dict.fromkeys(columns, "int64"))
     charge, estimate = audit["charge_micro_usd"], audit["estimate_micro_usd"]
     audit.insert(6, "difference_micro_usd", charge - estimate)
     ratio = charge / estimate.where(estimate != 0).astype("Float64")

@@ -35,8 +35,8 @@ def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
     """Convert values to texts; None is missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values
-    known = values.astype("object").where(values.notna(), None)
-    texts = [None if value is None else str(value) for value in known]
+    objects = values.astype("object").where(values.notna(), None)
+    texts = [None if value is None else str(value) for value in objects]
     return pd.Series(text_array(texts), values.index)
 
 

@@ -138,11 +138,11 @@ def by_month(first: date, last: date) -> list[Range]:
             accepted=f"a range of at most {MOST_MONTHS} calendar months",
             then="",
         )
-    found: list[Range] = []
+    ranges: list[Range] = []
     while (end := month_end(first)) < last:
-        found.append((first, end))
+        ranges.append((first, end))
         first = end + ONE_DAY
-    return [*found, (first, last)]
+    return [*ranges, (first, last)]
 
 
 def month_end(day: date) -> date:

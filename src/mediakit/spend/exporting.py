@@ -136,8 +136,8 @@ def _excel(frame: pd.DataFrame) -> bytes:
 
     content = io.BytesIO()
     with pd.ExcelWriter(content, engine="openpyxl") as writer:
-        shown = _with_texts(without_zones(frame), legal)
-        shown.to_excel(writer, sheet_name="Spend", index=False, freeze_panes=(1, 0))
+        printable = _with_texts(without_zones(frame), legal)
+        printable.to_excel(writer, sheet_name="Spend", index=False, freeze_panes=(1, 0))
         sheet = writer.sheets["Spend"]
         for column in sheet.columns:
             sheet.column_dimensions[column[0].column_letter].width = 20
@@ -222,5 +222,5 @@ def _texts(frame: pd.DataFrame, name: str, default: str) -> pd.Series[Any]:
 
 
 def _tag(row: Mapping[Any, object]) -> str | None:
-    known = {name: value for name, value in row.items() if isinstance(value, str)}
-    return json.dumps(known, ensure_ascii=False) if known else None
+    texts = {name: value for name, value in row.items() if isinstance(value, str)}
+    return json.dumps(texts, ensure_ascii=False) if texts else None

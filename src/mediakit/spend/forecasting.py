@@ -117,9 +117,9 @@ def refuse_future(month: str, today: date) -> None:
 
 def daily_totals(daily: pd.DataFrame, first: date, last: date) -> Whole:
     """Sum the known charges of each day in a range, in micro-USD."""
-    known = daily.dropna(subset=["day", CHARGE]).astype({CHARGE: "int64"})
+    charges = daily.dropna(subset=["day", CHARGE]).astype({CHARGE: "int64"})
     days = pd.date_range(first, last)
-    totals = known.groupby("day")[CHARGE].sum().reindex(days, fill_value=0)
+    totals = charges.groupby("day")[CHARGE].sum().reindex(days, fill_value=0)
     return totals.to_numpy("int64")
 
 

@@ -25,18 +25,18 @@ def path_of(row: Mapping[str, Any]) -> str | None:
 
 
 def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
-    """Return mediakit's name for each row's function; missing if unknown.
+    """Return mediakit's name for each row's function; missing if unkinds_named.
 
     The path is the model_id, the function, the model, or both parts together.
     """
     kinds = {function.path: function.kind for function in catalog}
     names = frame.columns.intersection(["model_id", "model", "function"])
     numbers, named = numbered(frame[names])
-    known = [
+    kinds_named = [
         next(filter(None, map(kinds.get, [*row.values(), path_of(row)])), None)
         for row in plain_rows(named)
     ]
-    return pd.Series(text_array(known).take(numbers), frame.index)
+    return pd.Series(text_array(kinds_named).take(numbers), frame.index)
 
 
 def function_names(
@@ -56,8 +56,8 @@ def function_names(
     common: dict[str, str] = {}
     unmatched: set[str] = set()
     for name in sorted({*reported} - whole - {*catalog}):
-        known = (_paths_with(name, each) for each in (ours, whole, catalog))
-        candidates = next(filter(None, known), [])
+        matches = (_paths_with(name, each) for each in (ours, whole, catalog))
+        candidates = next(filter(None, matches), [])
         if len(candidates) == 1:
             common[name] = common.get(candidates[0], candidates[0])
         elif not {*candidates}.isdisjoint({*ours, *whole}):

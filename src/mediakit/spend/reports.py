@@ -105,11 +105,11 @@ class DailyReader:
         if "project" in names:
             # Charges can be assigned to projects only when all keys are read.
             frame = await self.rows(replace(query, api_key_id=None))
-            known = await charges(query.range(self._clock.today())[0])
+            charged = await charges(query.range(self._clock.today())[0])
             if "key" not in names and query.api_key_id is None:
                 its = ["day", *(name for name in NAMES if name in frame)]
                 frame = await to_thread.run_sync(summed, frame, its)
-            frame = await to_thread.run_sync(with_projects, frame, known)
+            frame = await to_thread.run_sync(with_projects, frame, charged)
             frame = _of_key(frame, query.api_key_id)
         else:
             frame = await self.rows(query)
@@ -139,10 +139,10 @@ class DailyReader:
         if query.refresh:
             self._kept.clear()
         reads = [partial(self._month, query, days, today) for days in by_month(*whole)]
-        found = await gather_limited(reads)
-        if len(found) == 1 and found[0].attrs["report"]:
-            return found[0]
-        frame = await to_thread.run_sync(joined, found)
+        frames = await gather_limited(reads)
+        if len(frames) == 1 and frames[0].attrs["report"]:
+            return frames[0]
+        frame = await to_thread.run_sync(joined, frames)
         ends = {"start_date": whole[0].isoformat(), "end_date": whole[1].isoformat()}
         total = {"total_micro_usd": frame.attrs["total_micro_usd"]}
         frame.attrs["report"] = ends | total
@@ -150,9 +150,9 @@ class DailyReader:
 
     async def _month(self, query: DayQuery, days: Range, today: date) -> pd.DataFrame:
         """Return days of one month, from the cache or the service."""
-        asked = (query.api_key_id, query.model, days)
-        if asked in self._kept:
-            return self._kept[asked].copy()
+        key = (query.api_key_id, query.model, days)
+        if key in self._kept:
+            return self._kept[key].copy()
         first, last = (day.isoformat() for day in days)
         filters = {"api_key_id": query.api_key_id, "model": query.model}
         report = await self._billing.daily(first, last, **filters)
@@ -165,7 +165,7 @@ class DailyReader:
         if settled and not is_in_doubt:
             if len(self._kept) == MOST_CACHED:
                 del self._kept[next(iter(self._kept))]
-            self._kept[asked] = frame.copy()
+            self._kept[key] = frame.copy()
         return frame
 
     def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -241,11 +241,11 @@ def _readable(whole: Range, today: date) -> Range:
 def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
     if api_key_id is None:
         return frame
-    found = frame[frame["api_key_id"] == api_key_id].reset_index(drop=True)
-    total = int(found[CHARGE].sum())
+    rows = frame[frame["api_key_id"] == api_key_id].reset_index(drop=True)
+    total = int(rows[CHARGE].sum())
     report = dict(frame.attrs["report"]) | {"total_micro_usd": total}
-    found.attrs = dict(frame.attrs) | {"total_micro_usd": total, "report": report}
-    return found
+    rows.attrs = dict(frame.attrs) | {"total_micro_usd": total, "report": report}
+    return rows
 
 
 # -- months ----------------------------------------------------------------------------
@@ -291,18 +291,18 @@ class MonthlyReader:
         Near midnight, or if this machine's clock is wrong, the service may be in a
         different month. Its first response shows this, and the right month is read.
         """
-        asked = self._clock.month() if month is None else month_text(month)
-        report = await read(asked)
+        month_read = self._clock.month() if month is None else month_text(month)
+        report = await read(month_read)
         self._clock.note(report.responded_at)
         now = self._clock.month()
-        if month is None and now != asked:
+        if month is None and now != month_read:
             return now, await read(now)
-        if asked > now:
+        if month_read > now:
             accepted = f"a month up to this one at the service, {now}"
             raise InputError(
-                "month", got=asked, accepted=accepted, spec="4.19", then=FUTURE
+                "month", got=month_read, accepted=accepted, spec="4.19", then=FUTURE
             )
-        return asked, report
+        return month_read, report
 
 
 # -- both ------------------------------------------------------------------------------
@@ -313,12 +313,12 @@ async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]
 
     The first error is raised unchanged, and the other reads are cancelled.
     """
-    found: dict[int, T] = {}
+    results: dict[int, T] = {}
     slots = anyio.Semaphore(READS_AT_ONCE)
 
     async def run(place: int) -> None:
         async with slots:
-            found[place] = await reads[place]()
+            results[place] = await reads[place]()
 
     try:
         async with anyio.create_task_group() as group:
@@ -326,4 +326,4 @@ async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]
                 group.start_soon(run, place)
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
-    return [found[place] for place in range(len(reads))]
+    return [results[place] for place in range(len(reads))]

@@ -225,8 +225,8 @@ def _map_distinct(
 ) -> pd.Series[bool]:
     """Apply a function to each distinct text once, and map the results to rows."""
     codes, distinct = pd.factorize(texts)
-    told = tell(pd.Series(distinct, dtype="object")).to_numpy("bool")
-    return pd.Series(told[codes], texts.index)
+    verdicts = tell(pd.Series(distinct, dtype="object")).to_numpy("bool")
+    return pd.Series(verdicts[codes], texts.index)
 
 
 def _is_any(texts: pd.Series[str]) -> pd.Series[bool]:

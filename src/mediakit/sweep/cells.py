@@ -95,19 +95,19 @@ async def cells_of(
     seed_field = seed_field_of(function, grid)
     first_seed = grid.fixed.get(seed_field or "", FIRST_SEED)
     key_of = _key_of(client.service.identity, function)
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for take in range(1, grid.takes + 1):
         seed = (
             {} if seed_field is None else {seed_field: int(str(first_seed)) + take - 1}
         )
         cell_by_key: dict[str, int] = {}
         for number, point in enumerate(grid.points):
-            asked = named[number]
-            key = None if asked is None else key_of({**asked, **seed})
+            fields = named[number]
+            key = None if fields is None else key_of({**fields, **seed})
             problem = problems[number][0].sentence if problems[number] else None
             if key is not None and problem is None:
-                twin = cell_by_key.setdefault(key, len(found))
-                if twin != len(found):
+                twin = cell_by_key.setdefault(key, len(cells))
+                if twin != len(cells):
                     problem = f"It is a duplicate of cell {twin:,}: no field differs"
             cell = Cell(
                 axes=point.axes,
@@ -119,8 +119,8 @@ async def cells_of(
                 key=key,
                 labels=point.labels,
             )
-            found.append(cell)
-    return found
+            cells.append(cell)
+    return cells
 
 
 async def have_other_files(
@@ -177,16 +177,16 @@ def _refuse_all(
     sentences = [{problem.sentence for problem in each} for each in problems]
     in_all = set.intersection(*sentences)
     if in_all:
-        found = [problem for problem in problems[0] if problem.sentence in in_all]
-        raise InputError.of(found, spec=function.spec)
+        shared = [problem for problem in problems[0] if problem.sentence in in_all]
+        raise InputError.of(shared, spec=function.spec)
     reasons = list(dict.fromkeys(each[0].sentence for each in problems))
-    shown = "; ".join(reasons[:SHOWN_N])
+    reasons_text = "; ".join(reasons[:SHOWN_N])
     if len(reasons) > SHOWN_N:
-        shown += f"; and {len(reasons) - SHOWN_N:,} more reasons"
+        reasons_text += f"; and {len(reasons) - SHOWN_N:,} more reasons"
     raise InputError(
         " and ".join(grid.axes) or "sweep",
         got=ValueDescription("no valid cell"),
-        accepted=f"values that the function accepts: {shown}",
+        accepted=f"values that the function accepts: {reasons_text}",
     )
 
 
@@ -214,28 +214,28 @@ class _Points:
 
     async def problems(self) -> list[list[Problem]]:
         """Return the problems of each point."""
-        found = await to_thread.run_sync(self._checked)
+        by_point = await to_thread.run_sync(self._checked)
         for name in sorted(self._media):
 
             async def of_medium(fields: Values, name: str = name) -> list[Problem]:
                 return await self._media_problems(name, fields)
 
             for known, its in zip(
-                found, await self._each([name], of_medium), strict=True
+                by_point, await self._each([name], of_medium), strict=True
             ):
-                said = {problem.field for problem in known}
-                known += [problem for problem in its if problem.field not in said]
-        return found
+                reported = {problem.field for problem in known}
+                known += [problem for problem in its if problem.field not in reported]
+        return by_point
 
     def _checked(self) -> list[list[Problem]]:
-        found = []
+        by_point = []
         for point in self._points:
             plain = plain_body(self._function, point.fields)
             if self._function.may_name_media:
                 self._media |= {item.field for item in self._function.media(plain)}
             body, _ = body_with_placeholders(self._function, plain)
-            found.append(self._function.check(body))
-        return found
+            by_point.append(self._function.check(body))
+        return by_point
 
     async def _media_problems(self, name: str, fields: Values) -> list[Problem]:
         try:
@@ -303,15 +303,15 @@ class _Points:
             tuple(id(point.fields.get(name)) for name in names)
             for point in self._points
         ]
-        asked = dict(zip(combinations, self._points, strict=True))
+        points = dict(zip(combinations, self._points, strict=True))
 
         async def answer(fields: Values) -> T:
             async with self._slots:
                 return await ask(fields)
 
-        answers = await asyncio.gather(*(answer(p.fields) for p in asked.values()))
-        found = dict(zip(asked, answers, strict=True))
-        return [found[combination] for combination in combinations]
+        answers = await asyncio.gather(*(answer(p.fields) for p in points.values()))
+        by_point = dict(zip(points, answers, strict=True))
+        return [by_point[combination] for combination in combinations]
 
 
 def total_of(estimates: Iterable[Estimate]) -> Estimate:
@@ -384,13 +384,13 @@ async def past_plan(
 ) -> PlanT:
     """Return the plan of a sweep in the history; nothing is sent."""
     ask = client.components.account_history.ask
-    found = await ask(find_sweep, sweep_id, service=client.service.identity)
-    if found is None:
+    record = await ask(find_sweep, sweep_id, service=client.service.identity)
+    if record is None:
         raise NotFoundError(
             f"The sweep {shown(sweep_id)} is not in this history. client.sweeps() "
             "lists those that are."
         )
-    sweep, rows = found
+    sweep, rows = record
     function = client.catalog.function(sweep.function)
     cells = [_past_cell(sweep, cell, entry) for cell, entry in rows]
     grid = Grid(

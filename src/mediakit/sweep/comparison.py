@@ -121,12 +121,12 @@ def compare(
     names = [n for n in axes if n != axis] if by is None else columns_of(frame, by)
     cells = jobs_once(frame)
     cells = cells[roots(cells) == np.arange(len(cells))]
-    known = cells[np.isfinite(cells[value])]
-    is_one = not names or len(known[names].drop_duplicates()) < 2
+    rated = cells[np.isfinite(cells[value])]
+    is_one = not names or len(rated[names].drop_duplicates()) < 2
     units = ["take"] if is_one else names
-    differences = _differences(known, axis, units, value)
+    differences = _differences(rated, axis, units, value)
     sentences = _sentences(differences, axis, value, units_text(units))
-    left_out = len(cells) - len(known)
+    left_out = len(cells) - len(rated)
     if left_out:
         are = "cell without a {} is" if left_out == 1 else "cells without a {} are"
         sentences.append(f"{left_out:,} {are.format(value)} left out.")
@@ -139,8 +139,8 @@ def _with_axis(frame: pd.DataFrame, axis: str, by: By) -> pd.DataFrame:
     if axis in axes:
         return frame
     if by is None or axis not in frame or axis == "take":
-        known = f"one of {', '.join(axes)}" if axes else "an axis; there are none"
-        raise InputError("axis", got=axis, accepted=known, then="")
+        choices = f"one of {', '.join(axes)}" if axes else "an axis; there are none"
+        raise InputError("axis", got=axis, accepted=choices, then="")
     pairs = frame[columns_of(frame, by)].astype("object")
     if "take" not in frame:
         # Rows of one value and pair are draws of it.
@@ -205,13 +205,13 @@ def _differences(
         test.row(float(costs[two].sum()), of_all, alpha)
         for test, two, of_all, alpha in zip(tests, twos, p, level, strict=True)
     ]
-    found = pd.DataFrame(rows, columns=[*COLUMNS, "verdict"]).astype(COLUMNS)
-    found["verdict"] = pd.Categorical(found["verdict"], list(VERDICTS))
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "verdict"]).astype(COLUMNS)
+    table["verdict"] = pd.Categorical(table["verdict"], list(VERDICTS))
     places = np.array(twos, dtype="int64").reshape(-1, 2)
     for column, name in enumerate(("first", "second")):
         chosen = values.iloc[places[:, column]].reset_index(drop=True)
-        found.insert(column, name, chosen)
-    return found
+        table.insert(column, name, chosen)
+    return table
 
 
 @dataclass(frozen=True)
@@ -351,11 +351,11 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
     rows = found.to_dict("records")
     if len(rows) == 1:
         return _described(rows, value, what)
-    told = [row for row in rows if row["verdict"] == "exceeds"]
+    exceeding = [row for row in rows if row["verdict"] == "exceeds"]
     compared = [row for row in rows if row["verdict"] != "unknown"]
-    verb = "exceeds" if len(told) == 1 else "exceed"
+    verb = "exceeds" if len(exceeding) == 1 else "exceed"
     summary = (
-        f"{len(told) or 'None'} of the {len(rows)} differences between values of "
+        f"{len(exceeding) or 'None'} of the {len(rows)} differences between values of "
         f"{axis} {verb} what chance explains."
     )
     if not compared:
@@ -363,8 +363,8 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
             f"None of the {len(rows)} differences between values of {axis} can be "
             f"tested: each is over fewer than {FEWEST_PAIRS} {what}."
         )
-    largest = sorted(told or compared, key=lambda row: -abs(row["difference"]))
-    listed = largest[: SENTENCES if told else 1]
+    largest = sorted(exceeding or compared, key=lambda row: -abs(row["difference"]))
+    listed = largest[: SENTENCES if exceeding else 1]
     return [summary, *_described(listed, value, what)]
 
 

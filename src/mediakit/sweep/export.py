@@ -127,10 +127,10 @@ def export(
     except OSError as error:
         raise _unwritable(place, error) from None
     rows = _ranked(rows, ranking)
-    shown = [*axes, *(["take"] if rows["take"].nunique() > 1 else [])]
+    columns = [*axes, *(["take"] if rows["take"].nunique() > 1 else [])]
     records = [*_records(rows)]
     sent = [_field_texts(fields.get(row["job_id"], {})) for row in records]
-    named = [[(axis, value_text(row.get(axis))) for axis in shown] for row in records]
+    named = [[(axis, value_text(row.get(axis))) for axis in columns] for row in records]
     outputs: dict[str, _Output] = {}
     # A page embeds what is kept first.
     order = zip(records, named, strict=True)
@@ -263,8 +263,8 @@ def _saved(manifest: DownloadTarget, fetch: Fetch, each: _Output) -> _File:
     except Exception as error:  # noqa: BLE001 - it is the problem of one cell
         return _File(problem=f"It could not be saved: {problem_of(error)}")
     src, is_new = quote(each.name), size_bytes is None
-    shown = quote(poster) if poster else None
-    return _File(each.name, written_bytes, src, shown, is_new=is_new)
+    poster_link = quote(poster) if poster else None
+    return _File(each.name, written_bytes, src, poster_link, is_new=is_new)
 
 
 def _poster(manifest: DownloadTarget, name: str, local: Path | None) -> str | None:
@@ -342,10 +342,10 @@ def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with rank and strength of each result."""
     by_job = ranking.set_index("item")
     place = by_job.groupby("group").cumcount() + 1
-    found = rows.copy()
-    found["rank"] = found["job_id"].map(place).astype("Int64")
-    found["strength"] = found["job_id"].map(by_job["strength"]).astype("float64")
-    return found
+    table = rows.copy()
+    table["rank"] = table["job_id"].map(place).astype("Int64")
+    table["strength"] = table["job_id"].map(by_job["strength"]).astype("float64")
+    return table
 
 
 def _field_texts(fields: Mapping[str, object]) -> dict[str, str]:

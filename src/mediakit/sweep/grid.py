@@ -219,8 +219,8 @@ def _takes(takes: object) -> int:
 def _check_names(function: Function, names: Mapping[str, object]) -> None:
     """Raise an error for a name that is neither a field nor a template slot."""
     slots = {slot for value in names.values() for slot in slots_in(_listed(value))}
-    known = fields_by_name(function)
-    for name in sorted(slots & RESERVED - set(known)):
+    declared = fields_by_name(function)
+    for name in sorted(slots & RESERVED - set(declared)):
         accepted = (
             "a different name, because the results already have a column with this name"
         )
@@ -228,7 +228,7 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
             name, got=ValueDescription(f"the slot {{{name}}}"), accepted=accepted
         )
     for name, value in names.items():
-        is_field = _field_of(function, name, names) in known
+        is_field = _field_of(function, name, names) in declared
         if not (is_field or name in slots or function.is_open):
             values = _listed(value)
             for slot in get_close_matches(name, sorted(slots), 1):
@@ -250,10 +250,10 @@ def fields_by_name(function: Function) -> dict[str, FieldSpec]:
     """Return a function's fields by name; of all body types if there are several."""
     if function.tag is None:
         return dict(function.fields)
-    found: dict[str, FieldSpec] = {}
+    fields: dict[str, FieldSpec] = {}
     for variant in function.variants.values():
-        found |= variant.fields
-    return found
+        fields |= variant.fields
+    return fields
 
 
 # -- axes -------------------------------------------------------------------------
@@ -379,18 +379,18 @@ def _with_named_texts(
     specs = fields_by_name(function)
     together = _mapping(zipped)
     everything = {**given, **together}
-    found = dict(everything)
+    arguments = dict(everything)
     for is_slot in (False, True):
-        slots = {s for each in found.values() for s in slots_in(_listed(each))}
+        slots = {s for each in arguments.values() for s in slots_in(_listed(each))}
         for name, value in everything.items():
             spec = specs.get(_field_of(function, name, everything))
             is_text = spec is not None and spec.kind == "text"
             is_named = name in slots if is_slot else is_text or name == "prompt"
             if is_named and _is_named(value):
-                found[name] = [NamedText(str(n), text) for n, text in value.items()]
+                arguments[name] = [NamedText(str(n), text) for n, text in value.items()]
     if together:
-        zipped = {name: found[name] for name in together}
-    return {name: found[name] for name in given}, zipped
+        zipped = {name: arguments[name] for name in together}
+    return {name: arguments[name] for name in given}, zipped
 
 
 def _is_named(value: object) -> TypeGuard[Mapping[object, str]]:
@@ -406,8 +406,8 @@ def _label_names(labels: object, columns: Mapping[str, object]) -> list[str]:
     names = [labels] if isinstance(labels, str) else [*_listed(labels)]
     for name in names:
         if name not in columns or name in RESERVED:
-            known = [each for each in columns if each not in RESERVED]
-            accepted = f"columns of rows: {all_of(known) if known else 'none'}"
+            allowed = [each for each in columns if each not in RESERVED]
+            accepted = f"columns of rows: {all_of(allowed) if allowed else 'none'}"
             raise InputError("labels", got=name, accepted=accepted)
     if len(names) == len(columns):
         raise InputError("labels", got=labels, accepted=SOME_COLUMNS)
@@ -491,7 +491,7 @@ def _templates(
     specs = fields_by_name(function)
     values: dict[str, Sequence[object]] = {n: (value,) for n, value in fixed.items()}
     values |= axes
-    found = {}
+    templates = {}
     for name, its_values in values.items():
         spec = specs.get(_field_of(function, name, values))
         is_text = function.is_open if spec is None else spec.kind == "text"
@@ -499,8 +499,8 @@ def _templates(
         for slot in sorted(slots):
             _refuse_missing(name, slot, values)
         if slots:
-            found[name] = slots
-    return found
+            templates[name] = slots
+    return templates
 
 
 def _refuse_missing(

@@ -222,13 +222,13 @@ class ModelJudge:
         transport: httpx.BaseTransport | None = None,
         clock: Clock | None = None,
     ) -> None:
-        taken = {REASON, COST} | TAKEN
+        reserved = {REASON, COST} | TAKEN
         given: object = rubric
         names = {*given} if isinstance(given, Mapping) else set[object]()
-        if not names or taken & names:
+        if not names or reserved & names:
             accepted = (
                 "a mapping of names to sentences, without the reserved names "
-                f"{', '.join(sorted(taken))}"
+                f"{', '.join(sorted(reserved))}"
             )
             raise InputError("rubric", got=rubric, accepted=accepted)
         self.model = model
@@ -353,24 +353,24 @@ class ModelJudge:
         if answer.is_error:
             if self._api_key:
                 text = text.replace(self._api_key, "…")
-            said = quoted(text[:LONGEST_ANSWER])
-            raise ValueError(f"the model's server sent {answer.status_code}: {said}")
+            quote = quoted(text[:LONGEST_ANSWER])
+            raise ValueError(f"the model's server sent {answer.status_code}: {quote}")
         try:
             content = str(json.loads(text)["choices"][0]["message"]["content"])
             # Some models wrap their JSON, whatever they are asked for.
             given = json.loads(content[content.index("{") : content.rindex("}") + 1])
-            found = {name: float(given[name]) for name in self.rubric}
+            ratings = {name: float(given[name]) for name in self.rubric}
             reason = str(given[REASON])
         except (KeyError, IndexError, TypeError, ValueError):
             raise ValueError(
                 f"the model did not answer as asked: {quoted(text[:LONGEST_ANSWER])}"
             ) from None
-        for name, stars in found.items():
+        for name, stars in ratings.items():
             if not STARS[0] <= stars <= STARS[-1]:
                 raise ValueError(
                     f"the model gave {stars:g} for {name}; it must be from 1 to 5"
                 )
-        return {**found, REASON: reason}
+        return {**ratings, REASON: reason}
 
 
 def _checked_rates(prices: Any) -> tuple[int, int] | None:

@@ -183,12 +183,12 @@ def over_text(
     """
     drift = f" (charges were up to {ratio:.2f} times what was held)"
     name = "" if shared is None else f" {shown(shared.name)}"
-    held = use.reserved_micro_usd
+    held_micro_usd = use.reserved_micro_usd
     return (
         f"Not sent: {format_usd(hold_micro_usd)}{drift if ratio > 1 else ''} would "
         f"exceed the {format_usd(limit_micro_usd)} budget{name} "
         f"({format_usd(use.spent_micro_usd)} spent"
-        f"{f', {format_usd(held)} held' if held else ''})."
+        f"{f', {format_usd(held_micro_usd)} held' if held_micro_usd else ''})."
     )
 
 
@@ -216,7 +216,7 @@ def rows_of(run: Run) -> list[Row]:
         if outcome.job_id is not None
     }
     inputs = lineage.parents(store, cell_of)
-    found = [
+    repairs = [
         (cell, outcome, inputs.get(outcome.job_id or "", _NONE)[0][1], False)
         for cell, outcome in enumerate(outcomes)
     ]
@@ -226,13 +226,13 @@ def rows_of(run: Run) -> list[Row]:
         if is_repair and entry.job_id and entry.job_id not in cell_of:
             cell = cell_of[entry.job_id] = cell_of[parent]
             outcome = replace(outcome_of(entry), problem=entry.error_message)
-            found.append((cell, outcome, parent, True))
+            repairs.append((cell, outcome, parent, True))
     owner = run.components.account_history.owner
     judgements = ratings.judgements(store, **owner, job_ids=[*cell_of])
     judged = {each.job_id: each for each in judgements}
     return [
         Row(cell, outcome, parent, judged.get(outcome.job_id or ""), is_repair)
-        for cell, outcome, parent, is_repair in found
+        for cell, outcome, parent, is_repair in repairs
     ]
 
 
@@ -240,15 +240,15 @@ def preferences_of(run: Run) -> list[Preference]:
     """Return the blind comparisons between the results."""
     mine = {row.outcome.job_id for row in rows_of(run)}
     owner = run.components.account_history.owner
-    said = ratings.preferences(run.components.store, **owner)
-    return [each for each in said if {each.winner, each.loser} <= mine]
+    preferences = ratings.preferences(run.components.store, **owner)
+    return [each for each in preferences if {each.winner, each.loser} <= mine]
 
 
 def frame_of(run: Run) -> pd.DataFrame:
     """Return the results as a frame; see `AsyncResults.frame`."""
     rows, plan = rows_of(run), run.plan
     outcomes = [row.outcome for row in rows]
-    said = [row.judgement for row in rows]
+    judgements = [row.judgement for row in rows]
 
     def texts(values: Iterable[Any]) -> Any:
         return text_array([value or None for value in values])
@@ -262,9 +262,9 @@ def frame_of(run: Run) -> pd.DataFrame:
     frame["charge_usd"] = frame["charge_micro_usd"].astype("float64") / MICRO_PER_USD
     runtimes = [each.runtime_s for each in outcomes]
     frame["runtime_s"] = pd.Series(runtimes, index=frame.index, dtype="float64")
-    ratings = [each.rating if each else None for each in said]
+    ratings = [each.rating if each else None for each in judgements]
     frame["rating"] = pd.array(ratings, dtype="Int64")
-    keeps = [each is not None and each.keep for each in said]
+    keeps = [each is not None and each.keep for each in judgements]
     frame["keep"] = pd.array(keeps, dtype="boolean")
     for name in ("job_id", "problem"):
         frame[name] = texts(getattr(each, name) for each in outcomes)
@@ -276,9 +276,9 @@ def frame_of(run: Run) -> pd.DataFrame:
         prompts = [plan.cells[row.cell].fields.get("prompt") for row in rows]
         frame["prompt"] = texts(p if isinstance(p, str) else None for p in prompts)
     frame["parent_job_id"] = texts(row.parent_job_id for row in rows)
-    frame["tags"] = texts(", ".join(each.tags) if each else None for each in said)
+    frame["tags"] = texts(", ".join(each.tags) if each else None for each in judgements)
     for name in ("note", "rater"):
-        frame[name] = texts(getattr(each, name, None) for each in said)
+        frame[name] = texts(getattr(each, name, None) for each in judgements)
     frame["sweep"] = texts([plan.id] * len(rows))
     job_ids = [each.job_id for each in outcomes]
     columns = score_columns(scores_of(run, job_ids), job_ids, {*frame.columns})
@@ -300,15 +300,15 @@ def scores_of(run: Run, job_ids: Iterable[str | None]) -> list[Score]:
 
 def score_texts(run: Run, job_ids: Iterable[str | None]) -> dict[str, str]:
     """Return the scores of the results and their reasons as texts, by job."""
-    shown = scores.visible(scores_of(run, job_ids))
-    return {job_id: scores.scores_text(its) for job_id, its in shown.items()}
+    visible_scores = scores.visible(scores_of(run, job_ids))
+    return {job_id: scores.scores_text(its) for job_id, its in visible_scores.items()}
 
 
 def scores_frame(run: Run) -> pd.DataFrame:
     """Return all scores of the results by value; see `AsyncResults.scores`."""
-    found = scores_of(run, [row.outcome.job_id for row in rows_of(run)])
+    stored = scores_of(run, [row.outcome.job_id for row in rows_of(run)])
     nothing = [(None, math.nan)]  # a charge without an answer has a row, too
-    rows = [(each, *item) for each in found for item in each.values.items() or nothing]
+    rows = [(each, *item) for each in stored for item in each.values.items() or nothing]
     frame = pd.DataFrame()
     for column in ("job_id", "scorer", "version"):
         frame[column] = text_array([getattr(each, column) for each, *_ in rows])

@@ -154,8 +154,8 @@ async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
         raise InputError(
             "job_id", got=job.state.text, accepted="a job with a clip as its output"
         )
-    found = await client.components.remote_media.probe([("video", url)])
-    info = found["video", url]
+    infos = await client.components.remote_media.probe([("video", url)])
+    info = infos["video", url]
     length_s = None if info is None else info.duration_s
     for fitting_s in REPAIR_LENGTHS_S:
         if length_s and abs(float(length_s) - fitting_s) <= LENGTH_TOLERANCE_S:

@@ -364,9 +364,9 @@ class PlanFacts:
                 "a function that makes drafts, and a plan that is not of drafts yet"
             )
             raise InputError(DRAFT, got=self.function.kind, accepted=accepted)
-        made = await self._with(draft=True)
-        made.code = f"{self.code}\nplan = plan.drafts()"
-        return made
+        drafts = await self._with(draft=True)
+        drafts.code = f"{self.code}\nplan = plan.drafts()"
+        return drafts
 
     async def _with(self, **fields: object) -> Self:
         """Return the plan with other values for fields that do not vary."""
@@ -414,17 +414,17 @@ class PlanFacts:
             `high_micro_usd` (Int64 micro-USD, <NA> is unknown), `estimate_kind`
             (category) and `state` (category: new, owned, failed, lost, invalid).
         """
-        found = self.axes_frame().copy()
-        found["valid"] = self.valid
-        found["problem"] = text_array([cell.problem for cell in self.cells])
-        found["owned"] = self.owned
+        table = self.axes_frame().copy()
+        table["valid"] = self.valid
+        table["problem"] = text_array([cell.problem for cell in self.cells])
+        table["owned"] = self.owned
         estimates = [cell.estimate for cell in self.cells]
-        found["low_micro_usd"] = pd.array([e.low for e in estimates], dtype="Int64")
-        found["high_micro_usd"] = pd.array([e.high for e in estimates], dtype="Int64")
+        table["low_micro_usd"] = pd.array([e.low for e in estimates], dtype="Int64")
+        table["high_micro_usd"] = pd.array([e.high for e in estimates], dtype="Int64")
         kinds = [each.kind.value for each in estimates]
-        found["estimate_kind"] = _category(kinds, EstimateKind)
-        found["state"] = _category([state.value for state in self.states], CellState)
-        return found
+        table["estimate_kind"] = _category(kinds, EstimateKind)
+        table["state"] = _category([state.value for state in self.states], CellState)
+        return table
 
     def axes_frame(self) -> pd.DataFrame:
         """Return only the columns of axes, `take` and labels of `frame`."""
@@ -597,7 +597,7 @@ async def plan_of(
     **given: object,
 ) -> PlanT:
     """Check and price a sweep, and compare it with the history; nothing is sent."""
-    found = client.catalog.function(function)
+    model_function = client.catalog.function(function)
     read = partial(
         grid_of,
         zipped=zip,
@@ -607,11 +607,11 @@ async def plan_of(
         labels=labels,
         shuffle=shuffle,
     )
-    grid = await to_thread.run_sync(read, found, given)
-    plan = await planned(client, found, grid, make)
+    grid = await to_thread.run_sync(read, model_function, given)
+    plan = await planned(client, model_function, grid, make)
     arguments = {"zip": zip, "rows": rows, "labels": labels, "sample": sample}
     arguments |= {"takes": None if takes == 1 else takes, "shuffle": shuffle}
-    plan.note = undeclared_note(found, grid, rows)
+    plan.note = undeclared_note(model_function, grid, rows)
     plan.code = sweep_code(function, {**given, **arguments})
     return plan
 

@@ -37,8 +37,8 @@ def promoted(
     """Return the grid of the best results, a note on ties, and their cells."""
     count = _read_count(k, len(plan) if best is not None else None)
     frame = frame.assign(**{by: numbers_of(frame, by, "by")})
-    made = frame[(frame.index < len(plan)) & frame["status"].eq("completed")]
-    judged = _matching(made[made["keep"] | made[by].notna()], where)
+    completed = frame[(frame.index < len(plan)) & frame["status"].eq("completed")]
+    judged = _matching(completed[completed["keep"] | completed[by].notna()], where)
     notes = []
     if best is not None:
         judged, note = _of_best_value(judged, best, by, ascending=ascending)
@@ -148,11 +148,11 @@ def _tie_note(ranking: pd.DataFrame, by: str, k: int, axes: Sequence[str]) -> st
     if not is_tied[k]:
         return ""
     is_taken = np.arange(len(ranking)) < k
-    taken = _named(ranking[is_tied & is_taken], axes)
+    best = _named(ranking[is_tied & is_taken], axes)
     left = _named(ranking[is_tied & ~is_taken], axes)
     return (
         f"{is_tied.sum():,} results tie with the last one taken: they have the same "
-        f"{by}. Taken: {taken}. Not taken: {left}. Ties are broken by the mean {by} of "
+        f"{by}. Taken: {best}. Not taken: {left}. Ties are broken by the mean {by} of "
         "the settings, then by the order of the list"
     )
 

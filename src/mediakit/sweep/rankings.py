@@ -187,20 +187,20 @@ def cost_of_keeper(frame: pd.DataFrame, by: By = None, seed: int = 0) -> pd.Data
     axes = columns_of(frame, by)
     cells = _with_repairs(frame)
     groups = _by_value(cells, axes)
-    found = groups.agg(
+    sums = groups.agg(
         cells=("_charge", "size"),
         unsettled=("_unsettled", "sum"),
         charged_micro_usd=("_charge", "sum"),
         kept=("_keep", "sum"),
     ).astype("int64")
     ends = [_interval(part["_charge"], part["_keep"], seed) for _, part in groups]
-    if not axes and found.empty:
-        found, ends = found.reindex([0], fill_value=0), [(None, None)]
-    cost = _means(found["charged_micro_usd"], found["kept"])
-    found["cost_micro_usd_per_keeper"] = cost
-    found["low"] = pd.array([low for low, _ in ends], "Int64")
-    found["high"] = pd.array([high for _, high in ends], "Int64")
-    return _with_axes(found, groups, cells, axes)
+    if not axes and sums.empty:
+        sums, ends = sums.reindex([0], fill_value=0), [(None, None)]
+    cost = _means(sums["charged_micro_usd"], sums["kept"])
+    sums["cost_micro_usd_per_keeper"] = cost
+    sums["low"] = pd.array([low for low, _ in ends], "Int64")
+    sums["high"] = pd.array([high for _, high in ends], "Int64")
+    return _with_axes(sums, groups, cells, axes)
 
 
 def _interval(
@@ -268,11 +268,11 @@ def pareto(frame: pd.DataFrame, by: By = None) -> pd.DataFrame:
         paid=("_paid", "sum"),
     )
     points[CHARGE] = _means(points.pop("paid"), points.pop("settled"))
-    known = points["rating"].notna() & points[CHARGE].notna()
+    is_known = points["rating"].notna() & points[CHARGE].notna()
     points["on_front"] = False
-    points.loc[known, "on_front"] = _front(
-        points.loc[known, "rating"].to_numpy("float64"),
-        points.loc[known, CHARGE].to_numpy("int64"),
+    points.loc[is_known, "on_front"] = _front(
+        points.loc[is_known, "rating"].to_numpy("float64"),
+        points.loc[is_known, CHARGE].to_numpy("int64"),
     )
     return _with_axes(points, groups, cells, axes)
 
@@ -283,8 +283,8 @@ def _front(rating: Floats, charge: Wholes) -> Flags:
     best = np.full(len(charges), -np.inf)
     np.maximum.at(best, place, rating)
     of_cheaper = np.concatenate(([-np.inf], np.maximum.accumulate(best)))[:-1]
-    found: Flags = (rating == best[place]) & (rating > of_cheaper[place])
-    return found
+    on_front: Flags = (rating == best[place]) & (rating > of_cheaper[place])
+    return on_front
 
 
 # -- rankings -------------------------------------------------------------------------
@@ -362,10 +362,10 @@ def next_pair(
     if every pair was compared.
     """
     winners, losers, ties = _comparisons(preferences)
-    known = pd.Index(dict.fromkeys([*items, *winners, *losers]))
-    won, lost = (known.get_indexer(pd.Index(each)) for each in (winners, losers))
+    compared = pd.Index(dict.fromkeys([*items, *winners, *losers]))
+    won, lost = (compared.get_indexer(pd.Index(each)) for each in (winners, losers))
     weights = np.where(ties, 0.5, 1.0)
-    strength, covariance = _strengths(won, lost, weights, len(known))
+    strength, covariance = _strengths(won, lost, weights, len(compared))
     variance = np.diag(covariance)
     of_difference = variance[:, None] + variance[None, :] - 2 * covariance
     chance = 1.0 / (1.0 + np.exp(strength[None, :] - strength[:, None]))
@@ -377,8 +377,8 @@ def next_pair(
     best = gains.max(initial=-np.inf)
     if best == -np.inf:
         return None
-    found = np.argwhere(gains >= best - SMALLEST_STEP)
-    one, other = found[np.random.default_rng(len(winners)).integers(len(found))]
+    places = np.argwhere(gains >= best - SMALLEST_STEP)
+    one, other = places[np.random.default_rng(len(winners)).integers(len(places))]
     return items[one], items[other]
 
 
@@ -483,9 +483,9 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
     side_by_side = both.loc[order, list(dict.fromkeys(columns))].reset_index(drop=True)
     pairs = len(both)
     are = "output has" if pairs == 1 else "outputs have"
-    said = f"{pairs:,} {are} both {score} and {rating}"
+    lead = f"{pairs:,} {are} both {score} and {rating}"
     if pairs < FEWEST_PAIRS or (values.nunique() < 2).any():
-        text = f"{said}; at least 5 that differ are needed to say how far they agree."
+        text = f"{lead}; at least 5 that differ are needed to say how far they agree."
         return Agreement(side_by_side, pairs, None, None, None, None, text)
     rho = float(ranks[score].corr(ranks[rating]))
     low, high = _correlation_interval(rho, pairs)
@@ -494,7 +494,7 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
     if high < 0:
         by_chance = "they disagree more than chance explains"
     text = (
-        f"{said}. Their rank correlation is {rho:z.2f} (95% interval {low:z.2f} to "
+        f"{lead}. Their rank correlation is {rho:z.2f} (95% interval {low:z.2f} to "
         f"{high:z.2f}): {by_chance}."
     )
     if kappa is not None:

@@ -33,8 +33,8 @@ def report_html(
     note: str = "",
 ) -> str:
     """Return the report; rows are in plan order, and None is unknown."""
-    made = [row for row in rows if row["file"] is not None]
-    prompts = {_sent_prompt(row) for row in made}
+    outputs = [row for row in rows if row["file"] is not None]
+    prompts = {_sent_prompt(row) for row in outputs}
     shared = prompts.pop() if len(prompts) == 1 else None
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -45,8 +45,8 @@ def report_html(
         _numbers_html(numbers),
         f"<p>{html_text(note)}</p>" if note else "",
         *evidence,
-        _kept_switch_html(made),
-        *_sections_html(made, shared),
+        _kept_switch_html(outputs),
+        *_sections_html(outputs, shared),
         _without_file_html([row for row in rows if row["file"] is None]),
         "<h2>Make it again</h2>",
         f'<pre class="panel"><code>{html_text(code)}</code></pre>',
@@ -112,13 +112,13 @@ def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     rank, tags = row["rank"], row["tags"]
     facts.append(f"rank {rank}" if rank else "")
     facts.append(html_text(f"#{tags.replace(', ', ' #')}") if tags else "")
-    known = charge_micro_usd is not None
-    facts.append(html_text(format_usd(charge_micro_usd)) if known else "")
-    said = {shared, None, "", *(value for _, value in row["values"])}
+    is_charged = charge_micro_usd is not None
+    facts.append(html_text(format_usd(charge_micro_usd)) if is_charged else "")
+    repeated = {shared, None, "", *(value for _, value in row["values"])}
     medium, name = row["media_type"], prompt or row["job_id"] or ""
     src, poster = row["src"] or "", row["poster"] or ""
     lines = [
-        NO_HTML if prompt in said else html_text(prompt or ""),
+        NO_HTML if prompt in repeated else html_text(prompt or ""),
         html_text(row["scores"]),
         Markup("<i>{}</i>").format(html_text(row["note"])) if row["note"] else "",
         _fields_html(row["fields"]),
@@ -126,9 +126,9 @@ def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     ]
     if not src:
         src, medium = poster, "image" if poster else None
-    shown = medium_html(src, medium, name, poster=poster, box=NO_HTML)
+    medium_part = medium_html(src, medium, name, poster=poster, box=NO_HTML)
     wrapped = map(Markup("<span>{}</span>").format, filter(None, facts))
-    return tile_html(shown, row["rating"], wrapped, lines, keep=bool(row["keep"]))
+    return tile_html(medium_part, row["rating"], wrapped, lines, keep=bool(row["keep"]))
 
 
 def _file_html(row: Row) -> Markup:

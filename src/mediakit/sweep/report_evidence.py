@@ -35,12 +35,12 @@ def evidence_html(
     `rows` have the axes as texts; `cells` has the cell name of each job.
     """
     varied = [axis for axis in axes if rows[axis].nunique() > 1]
-    known = [name for name in values if name in rows and rows[name].notna().any()]
-    verdicts = [item for name in known for item in _verdicts(rows, varied, name)]
+    columns = [name for name in values if name in rows and rows[name].notna().any()]
+    verdicts = [item for name in columns for item in _verdicts(rows, varied, name)]
     if verdicts:
         yield f"<h2>Verdict</h2><ul>{NO_HTML.join(verdicts)}</ul>"
-    if varied and known:
-        tables = (_heatmap(rows, varied, name) for name in known)
+    if varied and columns:
+        tables = (_heatmap(rows, varied, name) for name in columns)
         yield f'<div class="wide">{NO_HTML.join(tables)}</div>'
     if len(ranking):
         yield _ranking(ranking, cells)

@@ -160,14 +160,14 @@ class AsyncResults(ProcessBound):
         return self
 
     def _left(self, waited_s: float, progress: Progress) -> WaitTimeoutError:
-        said = CONTINUES
+        ending = CONTINUES
         if self.run.is_closed:
-            said = (
+            ending = (
                 "The client was closed. Jobs continue at the service; run the plan "
                 "again with another client to continue."
             )
         waited = f"{waited_s:.1f}".removesuffix(".0")
-        text = f"Waited {waited} s: {progress.text}. {said}"
+        text = f"Waited {waited} s: {progress.text}. {ending}"
         return WaitTimeoutError(text, job=self, waited_s=waited_s)
 
     @networked

@@ -487,9 +487,9 @@ class Run:
         else:
             self._over_budget.append(cell)
             refused = (error.needed_micro_usd or 0) if is_own else 0
-            known = self._lowest_refused_hold_micro_usd
+            lowest = self._lowest_refused_hold_micro_usd
             self._lowest_refused_hold_micro_usd = (
-                refused if known is None else min(known, refused)
+                refused if lowest is None else min(lowest, refused)
             )
 
     async def _give_up_dear(self, cell: int) -> None:

@@ -149,19 +149,19 @@ def near_duplicates(scores: pd.DataFrame) -> list[list[Hashable]]:
         accepted = "a frame from perceptual_hash or quality"
         got = ValueDescription(f"a frame without {', '.join(missing)}")
         raise InputError("scores", got=got, accepted=accepted)
-    known = scores.dropna(subset=["job_id", *HASH_COLUMNS])
-    halves = np.ascontiguousarray(known[[*HASH_COLUMNS]], dtype=">u4")
+    hashed = scores.dropna(subset=["job_id", *HASH_COLUMNS])
+    halves = np.ascontiguousarray(hashed[[*HASH_COLUMNS]], dtype=">u4")
     bits = np.unpackbits(halves.view(np.uint8), axis=1)
     signs = 2 * bits.astype(np.float32) - 1
-    group = np.arange(len(known))
-    for index in range(1, len(known)):
+    group = np.arange(len(hashed))
+    for index in range(1, len(hashed)):
         # Each bit that differs takes 2 from the product; NumPy 1 cannot count bits.
         near = signs[:index] @ signs[index] >= HASH_BITS - 2 * NEAR_BITS
         met = np.unique(group[:index][near])
         if met.size:
             group[: index + 1][np.isin(group[: index + 1], met)] = met[0]
             group[index] = met[0]
-    jobs = known["job_id"].groupby(group).agg(list)
+    jobs = hashed["job_id"].groupby(group).agg(list)
     return [members for members in jobs if len(members) > 1]
 
 

@@ -279,8 +279,8 @@ class _Run:
 
     def _look_up(self, keys: Iterable[str]) -> None:
         if self.version is not None:
-            found = scores.stored(self.history, keys, self.scorer, self.version)
-            self.answers |= {key: Answer(*said) for key, said in found.items()}
+            stored = scores.stored(self.history, keys, self.scorer, self.version)
+            self.answers |= {key: Answer(*said) for key, said in stored.items()}
 
     def record(self, item: Item, answer: Answer) -> None:
         """Save the score of an output; a failed one is retried next time."""
@@ -384,12 +384,12 @@ def _answer_of(result: Any, name: str) -> Answer:
     try:
         if not isinstance(result, Mapping):
             return Answer({name: _value(result)})
-        said = {str(each): value for each, value in result.items()}
-        cost = _cost_micro_usd(said.pop(COST, None))
-        for taken in TAKEN & said.keys():
-            raise ValueError(f"the scorer names a value {taken!r}, which is taken")
-        reason = _value(said.pop(REASON, None))
-        values = {each: _value(value) for each, value in said.items()}
+        answers = {str(each): value for each, value in result.items()}
+        cost = _cost_micro_usd(answers.pop(COST, None))
+        for reserved in TAKEN & answers.keys():
+            raise ValueError(f"the scorer names a value {reserved!r}, which is taken")
+        reason = _value(answers.pop(REASON, None))
+        values = {each: _value(value) for each, value in answers.items()}
     except Exception as error:  # noqa: BLE001 - it is the problem of one output
         return Answer({}, None, cost, problem_of(error))
     return Answer(values, None if reason != reason else str(reason), cost)

@@ -70,8 +70,8 @@ def label_of(spec: FieldSpec) -> str:
 def titled(words: str) -> str:
     """Return words as a title, with only the first capitalised: "Reference task"."""
     first, *rest = words.split(" ")
-    known = ACRONYMS.get(first, f"{first[:1].upper()}{first[1:]}")
-    return " ".join([known, *(ACRONYMS.get(each, each) for each in rest)])
+    first_word = ACRONYMS.get(first, f"{first[:1].upper()}{first[1:]}")
+    return " ".join([first_word, *(ACRONYMS.get(each, each) for each in rest)])
 
 
 def sentence_case(words: str) -> str:

@@ -180,11 +180,11 @@ class Dashboard:
         self._hear(self.more_box, lambda _: self._restart())
 
     def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:
-        made = self._factory.make(
+        widget = self._factory.make(
             w.Button, "mk-small", description=words, tooltip=tooltip
         )
-        made.on_click(self._guard(lambda _: act()))
-        return made
+        widget.on_click(self._guard(lambda _: act()))
+        return widget
 
     def _hear(self, widget: Any, act: Callable[[Any], object]) -> None:
         def hear(change: Any) -> None:
@@ -325,12 +325,12 @@ class Dashboard:
         if turn != self._turn or reading.is_empty:
             return
         only = self.only
-        shown = narrowed(reading, only)
-        first = await to_thread.run_sync(plots.by_day, shown)
-        second = Plot(plots.so_far_title(shown))
+        rows = narrowed(reading, only)
+        first = await to_thread.run_sync(plots.by_day, rows)
+        second = Plot(plots.so_far_title(rows))
         waits = only is None and reading.is_current and not reading.is_checked
         if not waits:
-            second = await to_thread.run_sync(plots.so_far, shown)
+            second = await to_thread.run_sync(plots.so_far, rows)
         self._put(turn, plots=(first, second))
         if not reading.is_checked and turn == self._turn:
             reading = await read_checks(self._spend, reading)
@@ -362,12 +362,12 @@ class Dashboard:
             return
         charges, stem = narrowed(reading, self.only).charges, f"spend-{reading.month}"
         try:
-            said = link_html(await to_thread.run_sync(prepare, charges, form, stem))
+            line = link_html(await to_thread.run_sync(prepare, charges, form, stem))
         except MediakitError as error:
-            said = line_html(sentence_of(error), "plain")
+            line = line_html(sentence_of(error), "plain")
         with self._lock:
             if turn == self._turn and not self._is_closed:
-                self._said.value = said
+                self._said.value = line
 
     # -- display ------------------------------------------------------------------
 

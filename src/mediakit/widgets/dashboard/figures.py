@@ -76,11 +76,13 @@ def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    found = {by.column: names_of(frame, by) for by in By}
-    made = frame.drop(columns="kind", errors="ignore")
-    made = made.assign(**{n: names for n, names in found.items() if names is not None})
-    made.attrs = dict(frame.attrs)
-    return made
+    by_column = {by.column: names_of(frame, by) for by in By}
+    rows = frame.drop(columns="kind", errors="ignore")
+    rows = rows.assign(
+        **{n: names for n, names in by_column.items() if names is not None}
+    )
+    rows.attrs = dict(frame.attrs)
+    return rows
 
 
 def values_of(reading: MonthReading) -> tuple[str, ...]:
@@ -111,15 +113,15 @@ def _rows_of(frame: pd.DataFrame, by: By, value: str) -> pd.DataFrame:
     names = names_of(frame, by)
     if names is None:
         return frame
-    found = frame[names == value].reset_index(drop=True)
+    rows = frame[names == value].reset_index(drop=True)
     # The plots draw all days of the range only if the total is that of the rows.
-    found.attrs = {**frame.attrs, "total_micro_usd": int(found[CHARGE].sum())}
-    return found
+    rows.attrs = {**frame.attrs, "total_micro_usd": int(rows[CHARGE].sum())}
+    return rows
 
 
 def figures_of(reading: MonthReading, only: str | None) -> tuple[Figure, ...]:
-    shown = narrowed(reading, only)
-    return tuple(_figures(shown, reading, only))
+    rows = narrowed(reading, only)
+    return tuple(_figures(rows, reading, only))
 
 
 def _figures(
@@ -214,9 +216,9 @@ def _change_figure(charged: int, shown: MonthReading) -> Figure:
 
 def verdict_of(reading: MonthReading) -> Verdict | None:
     """Return whether the bill agrees with the history; None until that is known."""
-    found = reading.reconciliation
-    if found is not None:
-        if found.is_explained:
-            return Verdict(str(found.text), "✓", "good")
-        return Verdict(str(found.text), "!", "warn")
+    reconciliation = reading.reconciliation
+    if reconciliation is not None:
+        if reconciliation.is_explained:
+            return Verdict(str(reconciliation.text), "✓", "good")
+        return Verdict(str(reconciliation.text), "!", "warn")
     return None

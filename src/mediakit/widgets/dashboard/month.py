@@ -65,11 +65,11 @@ def selectable_months(today: date, chosen: str) -> tuple[str, ...]:
 def readable_month(month: str | None, today: date) -> str:
     """Parse the month to show; the current one for None."""
     current = month_of(today)
-    asked = current if month is None else month_text(month)
-    if asked > current:
+    wanted = current if month is None else month_text(month)
+    if wanted > current:
         accepted = f'a month that has begun, at most "{current}"'
         raise InputError("month", got=month, accepted=accepted, spec="4.19", then="")
-    return asked
+    return wanted
 
 
 def compared_days(month: str, today: date) -> tuple[date, date, str]:

@@ -163,18 +163,18 @@ def _data_html(plot: Plot) -> Markup:
 
 def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> Markup:
     """Return the first rows of a frame as HTML, and the number of other rows."""
-    shown = frame if most_rows is None else frame.head(most_rows)
+    rows = frame if most_rows is None else frame.head(most_rows)
     heads, columns = list[Markup](), list[list[Markup]]()
     for name in map(str, frame.columns):
         number = Markup(' class="mk-num"' if frame[name].dtype.kind in "iuf" else "")
         text = name.removesuffix(MICRO_USD).replace("_", " ")
         heads.append(Markup("<th{}>{}</th>").format(number, html_text(text)))
         cell = Markup("<td{}>{}</td>").format
-        values = shown[name].astype(object)
+        values = rows[name].astype(object)
         columns.append([cell(number, html_text(_cell_text(name, v))) for v in values])
     row = Markup("<tr>{}</tr>").format
     body = NO_HTML.join(row(NO_HTML.join(r)) for r in zip(*columns, strict=True))
-    more = len(frame) - len(shown)
+    more = len(frame) - len(rows)
     rest = Markup('<div class="mk-quiet">and {:,} more</div>').format(more)
     return Markup(
         '<table class="mk-table"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}'
@@ -238,13 +238,13 @@ async def write_report(
     budget: Any,
     labels: Mapping[str, str],
 ) -> Path:
-    asked = readable_month(month, today)
-    reading = await read_month(spend, asked, By.FUNCTION, budget, today)
+    wanted = readable_month(month, today)
+    reading = await read_month(spend, wanted, By.FUNCTION, budget, today)
     groupings = list[MonthReading]()
     if not reading.is_empty:
         reading = await read_checks(spend, reading)
         for by in (By.PROJECT, *((By.KEY,) if labels else ())):
-            groupings.append(await read_month(spend, asked, by, budget, today, labels))
+            groupings.append(await read_month(spend, wanted, by, budget, today, labels))
 
     def write() -> Path:
         target = path.expanduser()
@@ -333,12 +333,12 @@ def _sums_html(reading: MonthReading) -> Markup:
 def _charges_parts(reading: MonthReading) -> Iterator[Markup]:
     charges = reading.charges
     file = prepare(charges, Format.CSV, f"spend-{reading.month}")
-    shown = charges.head(MOST_CHARGES)
-    kinds = zip(shown["function"], shown["kind"], strict=True)
-    table = shown[["settled_at"]].assign(
+    rows = charges.head(MOST_CHARGES)
+    kinds = zip(rows["function"], rows["kind"], strict=True)
+    table = rows[["settled_at"]].assign(
         function=[function_title(path, kind) for path, kind in kinds],
-        **{name: shown[name] for name in ("project", "prompt", "status", "job_id")},
-        **{CHARGE: shown[CHARGE]},
+        **{name: rows[name] for name in ("project", "prompt", "status", "job_id")},
+        **{CHARGE: rows[CHARGE]},
     )
     table = table.rename(columns={"settled_at": "settled (UTC)", "job_id": "job"})
     yield Markup(

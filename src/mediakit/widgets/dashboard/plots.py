@@ -146,11 +146,11 @@ def svg_of(figure: Figure, alt: str, frame: pd.DataFrame | None = None) -> Marku
     figure.savefig(content, format="svg", metadata={"Date": None})
     svg = content.getvalue().partition("<svg")[2].partition(">")[2]
     svg = _NEEDLESS.sub(" ", svg)
-    known = dict(colour_pairs())
+    colours = dict(colour_pairs())
 
     def variable(found: re.Match[str]) -> str:
         colour = found[0]
-        return f"var(--mk-c-{colour[1:]},{colour})" if colour in known else colour
+        return f"var(--mk-c-{colour[1:]},{colour})" if colour in colours else colour
 
     width, height = (72 * inches for inches in SIZE_IN)
     tag = Markup(
@@ -219,11 +219,11 @@ def _bars_of(frame: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
 
 def _amounts(row: pd.Series[Any]) -> Iterator[str]:
     """Yield the amounts of a row in words: "$3.40 spent"."""
-    known = row.dropna()
-    for name in known.index:
+    amounts = row.dropna()
+    for name in amounts.index:
         what, found, _ = str(name).partition("_micro_usd")
         if found:
-            yield f"{format_cents(int(known[name]))} {what.replace('_', ' ')}"
+            yield f"{format_cents(int(amounts[name]))} {what.replace('_', ' ')}"
 
 
 def png_of(figure: Figure) -> bytes:

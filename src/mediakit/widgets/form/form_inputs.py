@@ -73,18 +73,18 @@ class FormInputs:
         before, last = self._pages.get(picker, ([], None))
         if not message["more"]:
             before, last = [], None
-        found = await self._live.results.page(medium, text, last)
-        self._pages[picker] = ([*before, *found.results], found.last)
+        result_page = await self._live.results.page(medium, text, last)
+        self._pages[picker] = ([*before, *result_page.results], result_page.last)
         name, words = SEVERAL[medium], ""
-        if not before and not found.results:
+        if not before and not result_page.results:
             words = f"No {name} match. Try fewer words."
             if not text.strip():
                 words = f"No {name} yet. Completed results appear here."
         rows = [
             {"url": each.made.url, "title": each.title, "facts": each.facts}
-            for each in found.results
+            for each in result_page.results
         ]
-        more = found.last is not None
+        more = result_page.last is not None
         self._widget.answer(message, rows=rows, more=more, words=words)
 
     async def _send_poster(self, message: Message) -> None:

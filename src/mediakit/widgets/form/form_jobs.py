@@ -87,16 +87,16 @@ class FormJobs:
             if entry.state is EntryState.UNANSWERED
             and may_resend_unasked(entry, clock.now())
         ]
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for _ in range(ANSWER_LOOKS if keys else 0):
             read = [await ask(History.find_key, key) for key in keys]
-            known = [entry for entry in read if entry is not None]
-            found += [entry for entry in known if entry.job_id is not None]
-            keys = [e.key for e in known if e.state is EntryState.UNANSWERED]
+            present = [entry for entry in read if entry is not None]
+            entries += [entry for entry in present if entry.job_id is not None]
+            keys = [e.key for e in present if e.state is EntryState.UNANSWERED]
             if not keys:
                 break
             await clock.sleep(ANSWER_PAUSE_S)
-        return found
+        return entries
 
     def _with_same(self, state: FormState, entry: Entry) -> FormState:
         """Record that an earlier kernel submitted the form's request."""

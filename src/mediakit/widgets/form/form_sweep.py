@@ -216,7 +216,7 @@ class FormSweep:
         first = "" if spec is None else first_entry(spec, None)
         entry = self.choice.entries.get(name, first)
         is_media = spec is not None and spec.media_kind and way == "lines"
-        shown: Payload = {
+        part: Payload = {
             "name": name,
             "label": f"{label}{ONE_PER_LINE.get('media' if is_media else way, '')}",
             "way": way,
@@ -227,8 +227,8 @@ class FormSweep:
             unit = f" {spec.unit}" if spec.unit else ""
             texts = [option_label(each, unit, spec.title) for each in spec.choices]
             ticked = [at for at, choice in enumerate(spec.choices) if choice in entry]
-            return shown | {"options": texts, "ticked": ticked}
-        return shown | {"text": str(entry)}
+            return part | {"options": texts, "ticked": ticked}
+        return part | {"text": str(entry)}
 
     # -- the price ----------------------------------------------------------------
 

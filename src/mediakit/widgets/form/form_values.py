@@ -66,8 +66,8 @@ class FormValues(Mapping[str, Any]):
         try:
             return self[name]
         except KeyError:
-            known = ", ".join(self)
-            raise AttributeError(f"no field {name!r}; the fields: {known}") from None
+            names = ", ".join(self)
+            raise AttributeError(f"no field {name!r}; the fields: {names}") from None
 
     def __setattr__(self, name: str, value: object) -> None:
         self[name] = value
@@ -164,8 +164,8 @@ def assigned_together(state: FormState, values: Mapping[str, object]) -> FormSta
 def recalled(client: Client, function: Function, like: Job | str) -> dict[str, object]:
     """Return the fields of an earlier request; none if "last" finds none."""
     if like == LAST:
-        made = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
-        same = [entry for entry in made if entry.function == function.path]
+        entries = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
+        same = [entry for entry in entries if entry.function == function.path]
         return _fields(same[0]) if same else {}
     job_id = getattr(like, "id", like)
     if not isinstance(job_id, str):
@@ -183,12 +183,12 @@ def recalled_from_file(
 ) -> tuple[str, dict[str, object]]:
     """Return the function and fields of the request in a saved file."""
     recipe = read_recipe(path.expanduser())
-    found = client.catalog.function(function or recipe.function)
-    if found.path != recipe.function:
-        accepted = f"a file that {found.path} made"
+    model_function = client.catalog.function(function or recipe.function)
+    if model_function.path != recipe.function:
+        accepted = f"a file that {model_function.path} made"
         got = f"{path}, which {recipe.function} made"
         raise InputError("from_file", got=got, accepted=accepted)
-    return found.path, fields_of_recipe(client, found, recipe)
+    return model_function.path, fields_of_recipe(client, model_function, recipe)
 
 
 def fields_of_recipe(

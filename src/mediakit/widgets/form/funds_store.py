@@ -86,9 +86,9 @@ async def read_funds(client: Client) -> Funds:
     """Return balance, holds and budget, or why the balance is unknown."""
     try:
         balance = await client.core.balance()
-        known = Funds(balance, read_at=SystemClock().now())
+        funds = Funds(balance, read_at=SystemClock().now())
     except MediakitError as error:
-        known = Funds(trouble=f"The balance is not known. {error}")
+        funds = Funds(trouble=f"The balance is not known. {error}")
     service = client.service
     unsettled = client.components.store.unsettled(service=service.identity)
     held_jobs = sum(
@@ -97,7 +97,7 @@ async def read_funds(client: Client) -> Funds:
         if entry.account == service.account  # as the holds
     )
     return replace(
-        known,
+        funds,
         held_micro_usd=await client.core.reserved_micro_usd(),
         held_jobs=held_jobs or None,
         budget=await client.core.budget(),

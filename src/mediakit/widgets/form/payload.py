@@ -89,7 +89,7 @@ def _beside(state: FormState, name: str, spec: FieldSpec) -> Iterator[Payload]:
 def _places(problem: Problem, spec: FieldSpec) -> Iterator[tuple[str, str, str]]:
     """Yield the places around a problem with its text, innermost first."""
     # What a place's value holds is named there; the page says it at the nearest one.
-    steps = [found.end() for found in STEPS.finditer(problem.field)] or [0]
+    steps = [match.end() for match in STEPS.finditer(problem.field)] or [0]
     # A closing bracket belongs to its step; a name in front of a dot ends before it.
     places = [problem.field[:end] for end in reversed(steps)]
     for place in dict.fromkeys((*places, spec.name)):
@@ -214,7 +214,7 @@ def own_names(wire: Wire) -> dict[str, str]:
         return {} if name is None else {wire: name}
     if isinstance(wire, Mapping):
         wire = list(wire.values())
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for each in wire if isinstance(wire, list) else ():
-        found |= own_names(each)
-    return found
+        names |= own_names(each)
+    return names

@@ -102,14 +102,14 @@ class FormState:
     def without_submitted(self, job_id: str) -> FormState:
         """Return the state after a job failed: it is not charged (spec 7.3)."""
         left = {id_: body for id_, body in self.submitted.items() if id_ != job_id}
-        made = {name: job for name, job in self.made.items() if job.job_id != job_id}
-        return replace(self, submitted=left, made=made)
+        jobs = {name: job for name, job in self.made.items() if job.job_id != job_id}
+        return replace(self, submitted=left, made=jobs)
 
     def with_made(self, body_digest: str, job: Owned | None) -> FormState:
         """Return the state after a search of the history for a body's job."""
         others = {name: job for name, job in self.made.items() if name != body_digest}
-        found = {} if job is None else {body_digest: job}
-        return replace(self, made=others | found)
+        jobs = {} if job is None else {body_digest: job}
+        return replace(self, made=others | jobs)
 
     # What the rules say.
 
@@ -120,10 +120,10 @@ class FormState:
         # value switches nothing.
         off: dict[str, str] = {}
         for _ in self.function.fields:
-            found = dict(self._switched_off(off))
-            if found == off:
+            reasons = dict(self._switched_off(off))
+            if reasons == off:
                 break
-            off = found
+            off = reasons
         return off
 
     @cached_property
@@ -214,14 +214,14 @@ class FormState:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Return all problems, in field order."""
-        found = self.function.check(self.media.checked_body)
+        mistakes = self.function.check(self.media.checked_body)
         # Text that is not JSON is missing for the check, but not for people.
         texts = {problem.field: problem for problem in self._unreadable()}
-        found = [*texts.values(), *(p for p in found if p.field not in texts)]
-        wrong = {problem.field for problem in found}
-        found += [p for p in self.media.problems() if p.field not in wrong]
+        mistakes = [*texts.values(), *(p for p in mistakes if p.field not in texts)]
+        wrong = {problem.field for problem in mistakes}
+        mistakes += [p for p in self.media.problems() if p.field not in wrong]
         order = {name: place for place, name in enumerate(self.function.fields)}
-        return tuple(sorted(found, key=lambda p: order.get(p.root, len(order))))
+        return tuple(sorted(mistakes, key=lambda p: order.get(p.root, len(order))))
 
     def _unreadable(self) -> Iterator[Problem]:
         for name, value in self.values.items():
@@ -248,12 +248,12 @@ class FormState:
     def warnings(self) -> tuple[Problem, ...]:
         """Return likely mistakes that do not block sending."""
         wrong = {problem.field for problem in self.problems}
-        found = (
+        mistakes = (
             *self.function.warnings(self.body()),
             *self.media.warnings(),
             *self._unfilled_slots(),
         )
-        return tuple(warning for warning in found if warning.field not in wrong)
+        return tuple(warning for warning in mistakes if warning.field not in wrong)
 
     def _slots(self, name: str) -> list[str]:
         """Return the unfilled slots in a long text."""
@@ -265,8 +265,8 @@ class FormState:
             slots = self._slots(name)
             if slots:
                 named = " and ".join(f"{{{slot}}}" for slot in slots)
-                said = f"contains {named}, which only a sweep fills"
-                yield Problem(name, value, "a text without slots", said)
+                sentence = f"contains {named}, which only a sweep fills"
+                yield Problem(name, value, "a text without slots", sentence)
 
     def warnings_of(self, name: str) -> tuple[Problem, ...]:
         """Return the warnings beside a field; none until it is touched."""
@@ -433,9 +433,9 @@ class FormState:
         price = f"This costs {needed}" if exact else f"This may cost up to {needed}"
         if self.estimate.high is None:
             price = f"This costs at least {needed}"
-        held = f"; {self.funds.held_text}" if self.funds.held_text else ""
+        holds = f"; {self.funds.held_text}" if self.funds.held_text else ""
         left = f"{self.funds.left_text} is left{self.funds.age_text}"
-        return f"{price}, but only {left}{held}."
+        return f"{price}, but only {left}{holds}."
 
 
 def _is_nothing(spec: FieldSpec, value: object) -> bool:

@@ -162,12 +162,12 @@ def _fixed(spec: FieldSpec, value: object) -> object:
 
 def _unreadable(state: FormState, names: Iterable[str]) -> dict[str, str]:
     """Return sentences for fields with values that cannot be sent."""
-    found = {}
+    sentences = {}
     for name in names:
         if name not in state.disabled:
             for problem in unreadable(name, state.values.get(name)):
-                found[name] = f"{sentence_case(problem.accepted)}."
-    return found
+                sentences[name] = f"{sentence_case(problem.accepted)}."
+    return sentences
 
 
 def _refused(names: Iterable[str], what: str) -> dict[str, str]:
@@ -183,13 +183,13 @@ def _slots(
     state: FormState, specs: Mapping[str, FieldSpec], axes: Mapping[str, object]
 ) -> tuple[str, ...]:
     """Return the slots without a field, in order of appearance."""
-    found: list[str] = []
+    slots: list[str] = []
     for name, value in axes.items():
         spec = specs[name]
         if spec.kind == "text" or name in state.further:
             values = value if isinstance(value, list) else [value]
-            found += [slot for each in values for slot in _in_order(each)]
-    return tuple(dict.fromkeys(slot for slot in found if slot not in specs))
+            slots += [slot for each in values for slot in _in_order(each)]
+    return tuple(dict.fromkeys(slot for slot in slots if slot not in specs))
 
 
 def _in_order(value: object) -> list[str]:
@@ -220,10 +220,10 @@ def _values(spec: FieldSpec, entry: AxisInput) -> list[Any]:
 
 
 def _lines(text: str) -> list[str]:
-    found = [line.strip() for line in text.splitlines() if line.strip()]
-    if not found:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
         raise ValueError("Enter at least one value, one per line.")
-    return found
+    return lines
 
 
 def _json(line: str, number: int) -> object:
@@ -237,13 +237,13 @@ def numbers_in(text: str, *, whole: bool, step: float | None = None) -> list[flo
     """Parse numbers such as "3, 5, 10" or "3-9 step 2"; see `_values`."""
     # The plan says, cell by cell, whether the service accepts a number.
     usual = Decimal(str(step)) if step else Decimal(1) if whole else None
-    found: list[Decimal] = []
+    numbers: list[Decimal] = []
     for part in re.split(r"[,;\n]", text):
         if part.strip():
-            found += _numbers(part.strip(), usual, MOST_VALUES - len(found))
-    if not found:
+            numbers += _numbers(part.strip(), usual, MOST_VALUES - len(numbers))
+    if not numbers:
         raise ValueError(f"Enter numbers, such as {NUMBERS}.")
-    return [_plain(number) for number in dict.fromkeys(found)]
+    return [_plain(number) for number in dict.fromkeys(numbers)]
 
 
 def _numbers(part: str, usual: Decimal | None, room: int) -> list[Decimal]:

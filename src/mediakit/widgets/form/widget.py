@@ -69,9 +69,9 @@ class FormWidget(JobsWidget):
         before = self.form.get(name)
         if name not in BY_NAME:
             return [] if before == part and name in self.form else [part]
-        known = before or {}
+        previous = before or {}
         missing = object()
-        news = {n: each for n, each in part.items() if known.get(n, missing) != each}
+        news = {n: each for n, each in part.items() if previous.get(n, missing) != each}
         return [news] if news else []
 
 

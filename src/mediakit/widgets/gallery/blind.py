@@ -20,8 +20,8 @@ class Sitting:
     def pairs_left(self, preferences: Sequence[Preference]) -> int:
         jobs = set(self.jobs)
         pairs = (frozenset((each.winner, each.loser)) for each in preferences)
-        known = {pair for pair in pairs if pair <= jobs}
-        return len(jobs) * (len(jobs) - 1) // 2 - len(known)
+        compared = {pair for pair in pairs if pair <= jobs}
+        return len(jobs) * (len(jobs) - 1) // 2 - len(compared)
 
     def ranking(self, preferences: Sequence[Preference]) -> list[dict[str, Any]]:
         """Return the compared jobs, group by group, the strongest of each first."""

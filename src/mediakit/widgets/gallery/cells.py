@@ -237,8 +237,8 @@ def _figures(
 
 
 def price_text(cell: WallCell) -> str:
-    known = cell.charge_micro_usd is not None
-    return format_usd(cell.charge_micro_usd) if known else ""
+    is_charged = cell.charge_micro_usd is not None
+    return format_usd(cell.charge_micro_usd) if is_charged else ""
 
 
 def is_embedded(poster: str | None) -> bool:

@@ -35,13 +35,13 @@ class FollowedJobs:
             self._judged.setdefault(job_id, {}).update(changes)
 
     def cells(self, others: Sequence[WallCell]) -> list[WallCell]:
-        known = {cell.job_id for cell in others}
+        ids = {cell.job_id for cell in others}
         return [
             replace(
                 _cell(FIRST_EXTRA + at, job.state, parent), **self._judged.get(id_, {})
             )
             for at, (id_, (job, parent)) in enumerate(self._jobs.items())
-            if id_ not in known
+            if id_ not in ids
         ]
 
     def close(self) -> None:

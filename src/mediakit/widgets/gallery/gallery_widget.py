@@ -431,17 +431,17 @@ class Gallery:
         return await self._next_pair(sitting)
 
     async def _next_pair(self, sitting: Sitting) -> Payload:
-        known = self._preferences
+        preferences = self._preferences
         wall = self._wall
-        pair = await anyio.to_thread.run_sync(next_pair, known, sitting.jobs)
-        left = await anyio.to_thread.run_sync(sitting.pairs_left, known)
+        pair = await anyio.to_thread.run_sync(next_pair, preferences, sitting.jobs)
+        left = await anyio.to_thread.run_sync(sitting.pairs_left, preferences)
         cells = [wall.cell_of(job) for job in pair or ()]
         return {"pair": cells, "count": sitting.count, "left": left}
 
     async def _do_rank(self, message: Message) -> Payload:
         sitting = self._sittings[message["sitting"]]
-        known = self._preferences
-        rows = await anyio.to_thread.run_sync(sitting.ranking, known)
+        preferences = self._preferences
+        rows = await anyio.to_thread.run_sync(sitting.ranking, preferences)
         with self._lock:
             wall = self._wall
             pictured = self._pictured(self.cells)
@@ -450,7 +450,7 @@ class Gallery:
             {**row, "cell": wall.cell_of(row["job"]), "poster": posters[row["job"]]}
             for row in rows
         ]
-        return {"ranking": ranking, "count": sitting.count, "used": len(known)}
+        return {"ranking": ranking, "count": sitting.count, "used": len(preferences)}
 
     async def _do_retry(self, message: Message) -> Payload:
         retry = _needed(self._actions.retry)

@@ -102,10 +102,10 @@ def _families(cells: Sequence[WallCell]) -> tuple[int, ...]:
 def _check(
     cells: Sequence[WallCell], axes: list[str], rows: str | None, cols: str | None
 ) -> None:
-    known = [*axes, *(axis for axis in (TAKE_AXIS, PROMPT_AXIS) if axis not in axes)]
-    accepted = f"one of the axes {', '.join(known)}"
+    names = [*axes, *(axis for axis in (TAKE_AXIS, PROMPT_AXIS) if axis not in axes)]
+    accepted = f"one of the axes {', '.join(names)}"
     for name, axis in (("rows", rows), ("cols", cols)):
-        if axis is not None and cells and axis not in known:
+        if axis is not None and cells and axis not in names:
             raise InputError(name, got=axis, accepted=accepted)
     if rows is not None and rows == cols:
         raise InputError("cols", got=cols, accepted="a different axis from rows")

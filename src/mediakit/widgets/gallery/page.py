@@ -87,20 +87,20 @@ class Wall:
     def page(self, view: View, summary: WallSummary) -> tuple[Payload, list[WallCell]]:
         pages = self.arrangement.pages(self.found(view)) or [[]]
         number = max(0, min(view.page, len(pages) - 1))
-        shown = pages[number]
+        positions = pages[number]
         chosen = self.chosen(view)
         at = self.arrangement
         rows, cols = self.heads
-        places = [at.places[position] for position in shown]
+        places = [at.places[position] for position in positions]
         only = [*self.prompts.values()] if len(self.prompts) == 1 else []
-        payload = {
+        rest = {
             "title": self.title,
             "sentence": "" if not only or self._is_title(only[0]) else _plain(only[0]),
             "row_axis": at.row_axis or "",
             "col_axis": at.col_axis or "",
             "rows": {row: _pieces(rows[row]) for row, _ in places if rows},
             "cols": {col: _pieces(cols[col]) for _, col in places if cols},
-            "cells": [*map(self.cell, shown)],
+            "cells": [*map(self.cell, positions)],
             "chosen": [*map(self.cell, chosen[:COMPARED_AT_MOST])],
             "chosen_count": len(chosen),
             "candidates": len(self.candidates(view)),
@@ -113,8 +113,8 @@ class Wall:
             "found": sum(map(len, pages)),
             **asdict(header_of(self.cells, summary)),
         }
-        pictured = dict.fromkeys([*shown, *chosen[:COMPARED_AT_MOST]])
-        return payload, [self.cells[position] for position in pictured]
+        pictured = dict.fromkeys([*positions, *chosen[:COMPARED_AT_MOST]])
+        return rest, [self.cells[position] for position in pictured]
 
     def chosen(self, view: View) -> list[int]:
         """Return the results to compare: the selected ones, or else the kept ones."""
@@ -125,13 +125,13 @@ class Wall:
     def candidates(self, view: View) -> list[int]:
         """Return results that can be compared blindly: of one medium, one per job."""
         cells = self.cells
-        found = {
+        pairs = {
             str(cells[at].job_id): at
             for at in self.found(view)
             if cells[at].is_shown and cells[at].job_id
         }
-        chosen = [at for at in found.values() if cells[at].index in view.selected]
-        among = chosen if len(chosen) > 1 else [*found.values()]
+        chosen = [at for at in pairs.values() if cells[at].index in view.selected]
+        among = chosen if len(chosen) > 1 else [*pairs.values()]
         media = [cells[at].media_type for at in among]
         most = max(media, key=media.count, default=None)
         return [at for at in among if cells[at].media_type == most]
@@ -159,8 +159,8 @@ class Wall:
             cell.made,
             cell.scores,
         )
-        said = (*own, *cell.labels.values(), *cell.tags, at.captions[position])
-        return "\n".join(filter(None, said)).casefold()
+        texts = (*own, *cell.labels.values(), *cell.tags, at.captions[position])
+        return "\n".join(filter(None, texts)).casefold()
 
     def cell_of(self, job_id: str) -> Payload:
         jobs = [cell.job_id for cell in self.cells]
@@ -193,13 +193,18 @@ class Wall:
             "note": cell.note,
             "scores": cell.scores,
         }
-        known = {
+        rest = {
             name: value
             for name, value in full.items()
             if value is not False and value not in (None, "", [])
         }
         its = {"index": cell.index, "row": row, "col": col}
-        return {**its, "status": cell.status, "word": STATE_WORDS[cell.status], **known}
+        return {
+            **its,
+            "status": cell.status,
+            "word": STATE_WORDS[cell.status],
+            **rest,
+        }
 
 
 def prompts_of(cells: Sequence[WallCell]) -> list[str]:

@@ -130,8 +130,8 @@ class ResultActions:
         entries = await history.ask(forms.asked_from, self._origin, limit=MOST_MADE)
         job_ids = [str(each.job_id) for each in reversed(entries) if each.job_id]
         sources = await history.ask(lineage.made_of, job_ids)
-        said = await history.ask(ratings.judgements, **history.owner, job_ids=job_ids)
-        judged = {each.job_id: judged_as(each) for each in said}
+        rated = await history.ask(ratings.judgements, **history.owner, job_ids=job_ids)
+        judged = {each.job_id: judged_as(each) for each in rated}
         return [
             Made(await job_of(self._client, id_), sources[id_], judged.get(id_, {}))
             for id_ in job_ids
@@ -223,8 +223,8 @@ class ResultActions:
 
     def _used(self, job: AsyncJob, path: str) -> Done:
         use = next(use for use in self._uses(job) if use.function.path == path)
-        made = output_of(job, use.medium, "result")
-        values = {use.spec.name: use.value(made)}
+        output = output_of(job, use.medium, "result")
+        values = {use.spec.name: use.value(output)}
         assert self._open_form is not None  # else there are no uses
         form = self._open_form(path, f"use {job.id}", values)
         words = "This result is now an input of the form below. Nothing has been sent."

@@ -108,11 +108,11 @@ class _SavedWall:
         cols = {arrangement.places[at][1] for at in page}
         fitting_px = PAGE_PX // max(1, len(cols))
         self._tile_px = max(LEAST_TILE_PX, min(TILE_PX, fitting_px))
-        shown = [wall.cells[at] for at in page if wall.cells[at].status == "completed"]
-        room = PAGE_BYTES - 2 * sum(len(cell.url or "") for cell in shown)
+        done = [wall.cells[at] for at in page if wall.cells[at].status == "completed"]
+        room = PAGE_BYTES - 2 * sum(len(cell.url or "") for cell in done)
         # Each is written twice: for the player, and for where a player is dropped.
         room = max(0, min(room, POSTERS_BYTES)) // 2
-        self._posters = small_posters([cell.poster for cell in shown], room)
+        self._posters = small_posters([cell.poster for cell in done], room)
 
     def table_html(self) -> Markup:
         if not self._page:
@@ -141,7 +141,7 @@ class _SavedWall:
         head = _head_html(self._at.rows[row], "row") if self._at.row_axis else ""
         write = self._flow_html if self._at.col_axis is None else self._tiles_html
         td = Markup('<td style="{}">{}</td>')
-        tiles = NO_HTML.join(td.format(CELL, write(found)) for found in at_col.values())
+        tiles = NO_HTML.join(td.format(CELL, write(group)) for group in at_col.values())
         return Markup("<tr>{}{}</tr>").format(head, tiles)
 
     def _tiles_html(self, positions: Sequence[int]) -> Markup:
@@ -153,7 +153,7 @@ class _SavedWall:
 
     def _tile_html(self, position: int) -> Markup:
         cell = self._cells[position]
-        said = [
+        facts_text = [
             self._prompt_html(cell),
             _quiet_html(self._at.captions[position]),
             _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
@@ -162,7 +162,7 @@ class _SavedWall:
         ]
         medium = self._media_html(cell, position)
         facts = [html_text(price_text(cell))]
-        rows = tile_html(medium, cell.rating, facts, said, keep=cell.keep)
+        rows = tile_html(medium, cell.rating, facts, facts_text, keep=cell.keep)
         tile = Markup('<div style="width:{}px;margin:0 0 4px">{}</div>')
         return tile.format(self._tile_px, rows)
 
@@ -172,11 +172,11 @@ class _SavedWall:
         src = browser_url(cell.address, self._wall.environment)
         name = self._at.names[position]
         medium = cell.media_type or ""
-        shown = medium_html(src, medium, name, poster=self._poster(cell))
+        medium_part = medium_html(src, medium, name, poster=self._poster(cell))
         if medium == "image":
-            return shown  # a link already
+            return medium_part  # a link already
         words = f"Open the {WHAT[medium]}" if medium in WHAT else name
-        return shown + Markup("<div>{}</div>").format(link_html(src, words))
+        return medium_part + Markup("<div>{}</div>").format(link_html(src, words))
 
     def _poster(self, cell: WallCell) -> str:
         poster = self._posters.get(cell.poster or "", "")
@@ -224,19 +224,19 @@ class _SavedWall:
             "kept" if cell.keep else "",
             _brief(cell.problem),
         ]
-        said = html_text(" ".join(filter(None, facts)))
+        facts_part = html_text(" ".join(filter(None, facts)))
         price = price_text(cell).replace("$", "")
-        return Markup("<tr><td>{}<td>{}<td>{}").format(name, said, price)
+        return Markup("<tr><td>{}<td>{}<td>{}").format(name, facts_part, price)
 
 
 def small_posters(posters: Sequence[str | None], most_bytes: int) -> Mapping[str, str]:
-    known = [shown for poster in posters if (shown := shown_poster(poster))]
-    embedded = Counter(poster for poster in known if is_embedded(poster))
-    small = {poster: poster for poster in known if not is_embedded(poster)}
+    sources = [shown for poster in posters if (shown := shown_poster(poster))]
+    embedded = Counter(poster for poster in sources if is_embedded(poster))
+    small = {poster: poster for poster in sources if not is_embedded(poster)}
     for width_px in POSTER_WIDTHS_PX:
-        made = {poster: _small(poster, width_px) for poster in embedded}
-        if sum(len(made[poster]) * embedded[poster] for poster in made) <= most_bytes:
-            return small | {poster: text for poster, text in made.items() if text}
+        drawn = {poster: _small(poster, width_px) for poster in embedded}
+        if sum(len(drawn[poster]) * embedded[poster] for poster in drawn) <= most_bytes:
+            return small | {poster: text for poster, text in drawn.items() if text}
     return small
 
 
@@ -281,11 +281,11 @@ def _head_html(text: str, scope: str) -> Markup:
 
 
 def _state_html(cell: WallCell) -> Markup:
-    said = _quiet_html(STATE_WORDS[cell.status])
+    state_part = _quiet_html(STATE_WORDS[cell.status])
     if not cell.reason:
-        return said
+        return state_part
     tone = BAD if cell.status == "failed" else QUIET
-    return said + Markup(' <span style="{}">{}</span>').format(
+    return state_part + Markup(' <span style="{}">{}</span>').format(
         tone, html_text(_brief(cell.reason))
     )
 

@@ -36,8 +36,8 @@ class Inspector:
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
         """Return the inspections of media behind URLs; the others can be retried."""
-        found = await self._remote.probe(keys)
-        return {key: Inspection(info) for key, info in found.items() if info}
+        infos = await self._remote.probe(keys)
+        return {key: Inspection(info) for key, info in infos.items() if info}
 
     def _look(self, key: MediaKey) -> Inspection:
         kind, text = key

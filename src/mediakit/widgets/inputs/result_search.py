@@ -85,11 +85,11 @@ class ResultSearch:
 
     async def poster(self, result: Result) -> bytes | None:
         """Return a small picture of a result, fetched once."""
-        made = result.made
-        if made.media_type == "audio":
+        output = result.made
+        if output.media_type == "audio":
             return None
         find = self._client.components.posters.find
-        return await find(made.id, made.url, THUMBNAIL_MAX_PX)
+        return await find(output.id, output.url, THUMBNAIL_MAX_PX)
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
         """Return what is known about URLs that are results in the history."""
@@ -115,8 +115,8 @@ class ResultSearch:
         """Return values with job names in place of result URLs, which may be signed."""
 
         def name(text: str) -> str:
-            made = self._outputs.get(text)
-            return text if made is None else f"{NAMED}{made.id}"
+            output = self._outputs.get(text)
+            return text if output is None else f"{NAMED}{output.id}"
 
         return {key: with_texts(value, name) for key, value in values.items()}
 
@@ -141,14 +141,14 @@ class ResultSearch:
         find = partial(store.outputs_at, service=service.identity)
         entries = await to_thread.run_sync(find, [url for _, url in wanted])
         await self._client.components.media_names.learn(*entries.values())
-        found: dict[MediaKey, Result] = {}
+        results: dict[MediaKey, Result] = {}
         for medium, url in wanted:
             entry = entries.get(url)
             result = None if entry is None else self._result(entry, medium)
             if result is not None:
                 self._outputs[url] = result.made
-                found[medium, url] = result
-        return found
+                results[medium, url] = result
+        return results
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
         """Return a result's properties, measuring an unknown length."""
@@ -165,12 +165,12 @@ class ResultSearch:
             return None
         job = self._client.components.jobs.recalled(entry)
         try:
-            made = output_of(job, medium, "")
+            output = output_of(job, medium, "")
         except InputError:  # the job is newer than what the entry says
             return None
         title = title_of(entry, self._client.components.media_names.known)
         function = title_at(entry.kind, entry.function)
-        length = "" if made.length_s is None else seconds_text(made.length_s)
+        length = "" if output.length_s is None else seconds_text(output.length_s)
         what = function if title != function else ""
         facts = filter(None, (what, length, date_text(entry.created_at)))
-        return Result(made, shortened(title, TITLE_LENGTH), " · ".join(facts))
+        return Result(output, shortened(title, TITLE_LENGTH), " · ".join(facts))

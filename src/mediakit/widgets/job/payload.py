@@ -97,8 +97,8 @@ def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
     if not function.is_open:
         return values | sent
     further = {name: value for name, value in sent.items() if name not in values}
-    known = {name: value for name, value in sent.items() if name in values}
-    return values | known | {FURTHER.name: further}
+    values_sent = {name: value for name, value in sent.items() if name in values}
+    return values | values_sent | {FURTHER.name: further}
 
 
 # -- what can be done -------------------------------------------------------------
@@ -169,9 +169,9 @@ def job_payload(
     environment: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> Payload:
     title, failure, before = state.prompt or state.subject, None, before_of(state)
-    found = failure_of(state)
-    if found is not None:
-        failure = [found.happened, found.advice, found.said]
+    reason = failure_of(state)
+    if reason is not None:
+        failure = [reason.happened, reason.advice, reason.said]
     facts = ((fact.label, fact.text, fact.code) for fact in facts_of(state))
     return {
         **_standing(state),
@@ -223,9 +223,9 @@ def set_payload(states: list[JobState]) -> Payload:
 
 
 def _standing(state: JobState) -> Payload:
-    clock, told = clock_of(state), None
+    clock, line = clock_of(state), None
     if clock is not None:
-        told = {
+        line = {
             "before": clock.before,
             "since_ms": _ms(clock.since),
             "after": clock.after,
@@ -236,7 +236,7 @@ def _standing(state: JobState) -> Payload:
         }
     tone = "quiet" if erased(state) else TONES[state.record.status]
     word = status_word(state)
-    return {"id": state.record.id, "word": word, "tone": tone, "clock": told}
+    return {"id": state.record.id, "word": word, "tone": tone, "clock": line}
 
 
 def _ms(instant: datetime | None) -> int | None:
@@ -248,8 +248,8 @@ def _place(state: JobState) -> list[int] | None:
     usual = USUAL_SHAPE.get(state.media_type)
     if usual is None or (state.record.status.terminal and not has_output(state)):
         return None
-    found = SHAPE.fullmatch(str(state.body.get("aspect_ratio")))
-    return [int(found[1]), int(found[2])] if found else list(usual)
+    match = SHAPE.fullmatch(str(state.body.get("aspect_ratio")))
+    return [int(match[1]), int(match[2])] if match else list(usual)
 
 
 def _result(

@@ -350,8 +350,8 @@ def _list_text(
 ) -> str:
     if name.endswith("_s") and all(isinstance(item, int) for item in items):
         return f"{label} {', '.join(map(str, items))} s"
-    known = [names[item] for item in items if isinstance(item, str) and item in names]
-    if known and len(known) == len(items):
-        return ", ".join(known)
+    titles = [names[item] for item in items if isinstance(item, str) and item in names]
+    if titles and len(titles) == len(items):
+        return ", ".join(titles)
     what = label.removesuffix(" urls").removesuffix("s")
     return f"{len(items)} {what}{'' if len(items) == 1 else 's'}"

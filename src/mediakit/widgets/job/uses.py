@@ -52,11 +52,11 @@ class Use:
             return self.text
         if self.spec.media_kind is not None:
             return made.url
-        held = list(before) if isinstance(before, list) else []
+        items = list(before) if isinstance(before, list) else []
         if self.spec.item is not None and self.spec.item.media_kind is not None:
-            return [*held, *([] if made.url in held else [made.url])]
+            return [*items, *([] if made.url in items else [made.url])]
         axis = Axis.of(self.spec, self.function.rules)
-        return None if axis is None else _placed(axis, self.medium, made, held)
+        return None if axis is None else _placed(axis, self.medium, made, items)
 
 
 class ResultForm(Protocol):
@@ -109,9 +109,9 @@ def uses_of_job(functions: Iterable[Function], state: JobState) -> list[Use]:
             if FINALIZES.get(function.kind) == state.kind
             and "prompt" in function.fields
         ]
-    taken = {use.function.path for use in finals}
+    paths = {use.function.path for use in finals}
     uses = uses_of(functions, medium)
-    return [*finals, *(use for use in uses if use.function.path not in taken)]
+    return [*finals, *(use for use in uses if use.function.path not in paths)]
 
 
 def _use_of(function: Function, medium: MediaName) -> Use | None:

@@ -381,16 +381,16 @@ class JobView:
             return
         offered_uses = uses_of_job(uses.catalog, self.state)
         use = next(each for each in offered_uses if each.function.path == path)
-        made = output_of(self._job, use.medium, "result")
+        output = output_of(self._job, use.medium, "result")
         self._say("" if use.text is None else FINALIZE)
         if uses.elsewhere is not None:
-            uses.elsewhere(use, made)
+            uses.elsewhere(use, output)
         elif uses.open is not None:
             form = self._forms.pop(path, None) or uses.open(use)
             # The one that was chosen last stands nearest to its result.
             self._forms = {path: form, **self._forms}
             self._show_forms()
-            form.take_result(use, made)
+            form.take_result(use, output)
 
     def _close_form(self, path: str) -> None:
         form = self._forms.pop(path, None)
@@ -399,8 +399,8 @@ class JobView:
             form.close()
 
     def _show_forms(self) -> None:
-        shown = ((path, form.widget.model_id) for path, form in self._forms.items())
-        self._change(forms=tuple(shown))
+        models = ((path, form.widget.model_id) for path, form in self._forms.items())
+        self._change(forms=tuple(models))
         self._tell()
 
 

@@ -66,7 +66,7 @@ def wall_of(
     judged: Sequence[ratings.Judgement],
 ) -> Gallery:
     names = client.components.media_names.known
-    known = {judgement.job_id: judgement for judgement in judged}
+    by_job = {judgement.job_id: judgement for judgement in judged}
 
     def cell(number: int, entry: Entry) -> WallCell:
         row = row_of(entry, client.catalog, names)
@@ -79,7 +79,7 @@ def wall_of(
             media_type=entry.media_type,
             url=entry.output_url,
             charge_micro_usd=entry.charge_micro_usd,
-            **judged_as(known.get(entry.job_id or "")),
+            **judged_as(by_job.get(entry.job_id or "")),
             made=row["function"],
         )
 

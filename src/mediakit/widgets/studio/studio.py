@@ -160,10 +160,10 @@ class Studio:
 
     def _continue(self, before: Studio) -> None:
         with before._lock:
-            known = {function.path: function for function in self.client.catalog}
-            for path in known.keys() & before._forms.keys():
+            functions = {function.path: function for function in self.client.catalog}
+            for path in functions.keys() & before._forms.keys():
                 # It takes over what the form of the same name held.
-                self._form_of(known[path])
+                self._form_of(functions[path])
             self.place = before.place
             self.search = before.search
             self.page = before.page
@@ -217,9 +217,9 @@ class Studio:
     # -- what people do -----------------------------------------------------------
 
     def _heard_message(self, _: object, content: Mapping[str, Any], __: object) -> None:
-        asked = dict(content)
+        request = dict(content)
         self.said = self.trouble = ""
-        getattr(self, f"_do_{asked.pop('act')}")(**asked)
+        getattr(self, f"_do_{request.pop('act')}")(**request)
         self._show()
 
     def _do_go(self, place: str) -> None:
@@ -284,7 +284,7 @@ class Studio:
                     f"{entry.function} is not in this client's catalogue; bind it "
                     "first."
                 )
-            said = self._fill(function, settings)
+            notice = self._fill(function, settings)
         except MediakitError as error:
             self.trouble = sentence_of(error)
             return
@@ -293,10 +293,10 @@ class Studio:
                 "You already have this result: “Show it” costs nothing. "
                 "Generating it again makes another paid take."
             )
-            said = f"{said} {owned}".strip()
+            notice = f"{notice} {owned}".strip()
         self.place = MAKE
         self.chosen = function.path
-        self.said = said
+        self.said = notice
         self._focus("back")
 
     def _fill(self, function: Function, settings: Mapping[str, Any]) -> str:
@@ -371,13 +371,13 @@ class Studio:
         self.question = ""
 
         async def work() -> None:
-            said = trouble = ""
+            notice = trouble = ""
             try:
-                said = await act()
+                notice = await act()
             except MediakitError as error:
                 trouble = sentence_of(error)
             with self._lock:
-                self.said = said
+                self.said = notice
                 self.trouble = trouble
                 if clears and not trouble:
                     self.selection = Selection()
@@ -451,26 +451,26 @@ class Studio:
         self._today_micro_usd = await history.settled_total_micro_usd(since=midnight)
         self._budget = await self.client.core.budget()
         try:
-            found = await history.page(
+            matches = await history.page(
                 limit=PAGE_ROWS + 1,
                 before=wanted.before[-1] if wanted.before else None,
                 **wanted.query.wanted,
             )
-            await self.client.components.media_names.learn(*found)
+            await self.client.components.media_names.learn(*matches)
             choices = await to_thread.run_sync(read_choices, self.client)
         except MediakitError as error:
             self._fail(sentence_of(error))
             return False
-        judged = await to_thread.run_sync(judgements_of, self.client, found)
+        judged = await to_thread.run_sync(judgements_of, self.client, matches)
         with self._lock:
             if (wanted.query, wanted.before) != (self.page.query, self.page.before):
                 return False  # another answer is in flight
             self._choices = choices
-            entries = tuple(found[:PAGE_ROWS])
+            entries = tuple(matches[:PAGE_ROWS])
             self.page = replace(
                 wanted,
                 entries=entries,
-                has_more=len(found) > PAGE_ROWS,
+                has_more=len(matches) > PAGE_ROWS,
                 judged={each.job_id: each for each in judged},
             )
             self.selection.renew(entries)
@@ -490,10 +490,10 @@ class Studio:
     async def _select_match(self) -> None:
         query = self.page.query
         history = self.client.core.history
-        found = await history.page(limit=MOST_SELECTED + 1, **query.wanted)
+        entries = await history.page(limit=MOST_SELECTED + 1, **query.wanted)
         with self._lock:
-            self.selection = Selection(found[:MOST_SELECTED])
-            if len(found) > MOST_SELECTED:
+            self.selection = Selection(entries[:MOST_SELECTED])
+            if len(entries) > MOST_SELECTED:
                 self.said = (
                     f"Only the first {MOST_SELECTED:,} are selected. Narrow the "
                     "filter, or use client.history.page(...) in code."

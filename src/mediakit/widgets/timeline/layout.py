@@ -78,9 +78,9 @@ def timeline_of(
 ) -> Timeline:
     """Return the timeline of a field's value, as far as it is filled in."""
     items = list(axis.items(value))
-    found = [problem for problem in problems if not problem.is_missing]
-    found_at = {problem.field for problem in found}
-    wrong = [*found, *(p for p in axis.problems(value) if p.field not in found_at)]
+    present = [problem for problem in problems if not problem.is_missing]
+    found_at = {problem.field for problem in present}
+    wrong = [*present, *(p for p in axis.problems(value) if p.field not in found_at)]
     rows = tuple(_row(axis, at, item, wrong, titles) for at, item in enumerate(items))
     gaps = _gaps(rows)
     return Timeline(

@@ -27,10 +27,10 @@ def still_html(
     axis: Axis, value: object, titles: Mapping[str, str] = NO_NAMES
 ) -> Markup:
     """Draw a field's timeline to scale; "" without blocks."""
-    shown = timeline_of(axis, value, titles=titles)
-    if not shown.end_ms:
+    timeline = timeline_of(axis, value, titles=titles)
+    if not timeline.end_ms:
         return NO_HTML
-    rows = NO_HTML.join(_row_html(row, shown.end_ms) for row in shown.rows)
+    rows = NO_HTML.join(_row_html(row, timeline.end_ms) for row in timeline.rows)
     return Markup('<div style="min-width:420px;text-align:left">{}</div>').format(rows)
 
 

@@ -122,13 +122,13 @@ class Axis:
         """Return whether only the kind is filled in."""
         begin, _, number = str(item.get(self.name, "")).rpartition("-")
         is_own_name = begin == one_of(self.spec.name) and number.isdecimal()
-        known = {self.tag, self.spans.inner, *([self.name] if is_own_name else ())}
-        return not any(self.inner(item)) and item.keys() <= known
+        ignored = {self.tag, self.spans.inner, *([self.name] if is_own_name else ())}
+        return not any(self.inner(item)) and item.keys() <= ignored
 
     def free_name(self, items: Iterable[Item]) -> str:
-        taken = [item.get(self.name) for item in items]
+        used = [item.get(self.name) for item in items]
         names = (f"{one_of(self.spec.name)}-{number}" for number in count(1))
-        return next(name for name in names if name not in taken)
+        return next(name for name in names if name not in used)
 
     def most_in(self, item: Item) -> int | None:
         """Return how many stretches an item may have; None for any number."""
@@ -160,8 +160,8 @@ class Axis:
 
     def stretches(self, item: Item) -> list[Stretch]:
         """Return the times of an item's stretches, sorted."""
-        found = (self.stretch(span) for span in self.inner(item))
-        return sorted(each for each in found if each is not None)
+        spans = (self.stretch(span) for span in self.inner(item))
+        return sorted(each for each in spans if each is not None)
 
     @property
     def end_ms(self) -> float | None:

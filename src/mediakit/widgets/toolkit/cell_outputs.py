@@ -123,8 +123,8 @@ def publish(
 def bundle_of(widget: Any, html: str = "", text: str = "") -> dict[str, Any]:
     """Return the output of a live widget, with HTML and text for other readers."""
     # Without HTML and text, it would leave behind a dump of its traits.
-    shown: Any = widget._repr_mimebundle_() or {}
-    live = shown[0] if isinstance(shown, tuple) else shown
+    bundle: Any = widget._repr_mimebundle_() or {}
+    live = bundle[0] if isinstance(bundle, tuple) else bundle
     return {**live, "text/html": f"{html}{NOT_LIVE}", "text/plain": text}
 
 
@@ -195,12 +195,12 @@ class CardHandle:
     def another(self) -> CardHandle:
         """Return a handle for further outputs of the same cell."""
         with self._lock:
-            made = CardHandle(publish=self._publish)
-            made.is_displayed, made._parent = self.is_displayed, self._parent
-            made._nearest = self._nearest
+            handle = CardHandle(publish=self._publish)
+            handle.is_displayed, handle._parent = self.is_displayed, self._parent
+            handle._nearest = self._nearest
             # The live widget of these is theirs, too.
-            made._cards, made._on_write = self._cards, self._on_write
-            return made
+            handle._cards, handle._on_write = self._cards, self._on_write
+            return handle
 
     @property
     def cards(self) -> dict[str, WrittenCard]:

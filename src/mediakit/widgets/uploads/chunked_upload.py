@@ -81,8 +81,8 @@ class ChunkReceiver:
             case "offer":
                 self._run(partial(self._receive, upload, content))
             case "piece":
-                found = memoryview(buffers[0]) if buffers else memoryview(b"")
-                piece = content.get("at"), found.cast("B")
+                piece_bytes = memoryview(buffers[0]) if buffers else memoryview(b"")
+                piece = content.get("at"), piece_bytes.cast("B")
                 self._run(partial(self._enqueue_piece, upload, piece))
             case "cancel":
                 self._run(partial(self._enqueue_piece, upload, None))
