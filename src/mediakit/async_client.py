@@ -187,7 +187,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             self._is_closed = True
             return self._components
 
-    # -- what it has --------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------
 
     @property
     def history(self) -> AsyncHistoryView:

@@ -96,7 +96,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
     ) -> None:
         self.close()
 
-    # -- what it has --------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------
 
     @property
     def components(self) -> Components:

@@ -111,7 +111,7 @@ def _wrapped(start: str, text: str) -> str:
         WIDTH,
         initial_indent=start,
         subsequent_indent=" " * len(start),
-        # An address or a path is one word, so that it can be copied.
+        # URLs and paths are never wrapped, so that they can be copied.
         break_long_words=False,
         break_on_hyphens=False,
     )

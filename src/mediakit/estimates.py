@@ -351,7 +351,7 @@ def check_price_limit(price: Estimate, limit: Estimate | None) -> None:
 
 
 def _dearness(price: Estimate) -> tuple[bool, int, bool, int]:
-    # The upper end counts first; what has none may cost anything.
+    # The upper end counts; without one, the price may be anything.
     low, high = price.low, price.high
     return (high is None, high or 0, low is None, low or 0)
 

@@ -46,7 +46,7 @@ def no_fork() -> Iterator[None]:
     """
     thread = get_ident()
     with _changed:
-        # What is inside already must come to its end.
+        # Wait for the blocks that have begun.
         while _forking not in (None, thread) and thread not in _at_work:
             _changed.wait()
         _at_work[thread] += 1

@@ -21,7 +21,7 @@ FILL = Markup(' style="display:block;width:100%;height:auto;border-radius:3px"')
 KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,var(--mk-green,#1e7bd6))"
 SAVED_PAGE_CSS = Path(__file__).with_name("saved_page.css").read_text("utf-8")
 
-# A mov says "video/quicktime", which browsers do not even try: it goes as an mp4.
+# Browsers do not try "video/quicktime", so a mov is labelled as mp4.
 _USUAL_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/mpeg"}
 _PLAIN_TYPES = (
     "video/mp4",
@@ -83,7 +83,7 @@ def medium_html(
     if poster:
         picture = Markup(' poster="{}"').format(poster)
         still = Markup('<img src="{}" alt="{}"{}>').format(poster, name, box)
-    # Where a sanitiser drops the player it keeps what is inside.
+    # A sanitiser that drops the player keeps its content.
     return Markup(
         '<video controls preload="{}" playsinline src="{}"{} aria-label="{}"{}>{}'
         "</video>"

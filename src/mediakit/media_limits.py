@@ -106,7 +106,7 @@ class MediaLimits:
             words = _range_words(self.min_s, self.max_s, " s")
             yield Problem(label, ValueDescription(f"{found.duration_s:.4g} s"), words)
         yield from self.size_problems(label, found.size_bytes)
-        # One frame that is held lowers the average of a short clip.
+        # A held frame lowers the average frame rate of a short clip.
         rates = [found.fps, *([found.nominal_fps] if found.nominal_fps else [])]
         if not any(
             _within(fps, self.min_fps, self.max_fps, SLACK_FPS) for fps in rates

@@ -28,7 +28,7 @@ _URL_IN_TEXT = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"']+", re.IGNORECASE)
 _SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"://[^/?#\s]*@")
 
-# A terminal obeys them, and a log takes a line end for a new record.
+# Terminals execute them, and in a log a line break starts a new record.
 _LINE_ENDS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"

@@ -76,7 +76,7 @@ class Proxies:
     def read(cls) -> Proxies:
         """Read the environment, and the settings of Windows and macOS."""
         by_scheme = getproxies()
-        # Other programs separate them by semicolons or bars, or keep the quotes.
+        # Some programs use semicolons or bars as separators, or keep quotes.
         exceptions = re.split(r"[\s,;|\"']+", by_scheme.pop("no", ""))
         return cls(by_scheme, tuple(filter(None, exceptions)))
 

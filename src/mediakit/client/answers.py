@@ -202,7 +202,7 @@ def parse(record_type: type[R], answer: HttpResponse) -> R:
     """Parse a response as a record."""
     with suppress(ValidationError):
         return record_type.model_validate_json(answer.content)
-    # The slower way accepts all that JSON allows, and reports what is wrong.
+    # The slower parser accepts all of JSON, and reports what is wrong.
     body = answer.json()
     try:
         return record_type.model_validate(body)

@@ -51,7 +51,7 @@ class BillingReader(AccountReader):
     async def balance(self, *, retry_for_s: float = 10.0) -> Balance:
         """Read the balance; a 200 shows that the key is active (spec 2.4)."""
         answer = await self._transport.read("/billing/balance", retry_for_s=retry_for_s)
-        # Every service has one, so the path is wrong.
+        # Every service has a balance, so the base URL is wrong.
         is_missing = answer.status == HTTPStatus.NOT_FOUND
         hint = self._transport.service.base_url_hint if is_missing else ""
         self._checked(answer, "the balance", hint)

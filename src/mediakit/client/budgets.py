@@ -389,7 +389,7 @@ class Admission:
             try:
                 return await asyncio.shield(claiming)
             except asyncio.CancelledError:
-                # A write that waits for the file, or for a server, ends all the same.
+                # A write that waits for a lock or a server finishes anyway.
                 with anyio.CancelScope(shield=True):
                     await self._withdraw(claiming)
                 raise
@@ -463,7 +463,7 @@ class Admission:
         try:
             balance = await self._billing.balance()
         except AnswerError as error:
-            # "Try again" alone leaves open whether the request was sent.
+            # "Try again" alone would not say whether the request was sent.
             raise replace(error, message=f"{NO_BALANCE} {error}") from error
         self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)
         self._read_at_s = read_at_s

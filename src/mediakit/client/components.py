@@ -112,7 +112,7 @@ class Components:
             catalog,
             self.clock,
             outputs,
-            submissions=lambda: self.submissions,  # they need the jobs first
+            submissions=lambda: self.submissions,  # created after the jobs
             charged=self.admission.charged,
             uploads=self.uploads,
             on_wait=on_wait or (lambda _: None),

@@ -114,7 +114,7 @@ class AsyncDeliveries(SecretReader):
             yield page
             following = continuation_of(body, rows_n, total_is_count=True)
             cursor = following.cursor
-            # A cursor that comes again would lead in a circle.
+            # A repeated cursor would loop forever.
             if cursor in seen:
                 break
             seen.add(cursor)

@@ -61,7 +61,7 @@ class LocalTarget:
         part.touch(exist_ok=False)
         now_s = part.stat().st_mtime
         for other in part.parent.glob(part_name(escape(self.name), "*")):
-            with suppress(OSError):  # parts that killed processes left
+            with suppress(OSError):  # left by killed processes
                 if now_s - other.stat().st_mtime > ABANDONED_S:
                     other.unlink()
         return part
@@ -241,7 +241,7 @@ class NameTakenError(InputError):
 
 def unwritable(place: Path | str, error: OSError) -> InputError:
     """Return the error for a destination that cannot be written."""
-    # Storages on other machines say only in words what is wrong.
+    # Remote storages report the reason only as text.
     words = with_shown_urls(quoted(str(error)))
     reason = error.strerror or words or type(error).__name__
     if error.errno in NO_ROOM:

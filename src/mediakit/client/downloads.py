@@ -46,7 +46,7 @@ FILES_AT_ONCE = 4
 TRIES = 5
 # On a slow connection, bytes are passed on before a block is full.
 PASS_ON_AFTER_S = 0.1
-# How storages refuse a signed URL whose time is over.
+# How storages reject an expired signed URL.
 EXPIRED = {400, 401, 403, 404, 410}
 _RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
 

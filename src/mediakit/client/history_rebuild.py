@@ -113,7 +113,7 @@ class Rebuilder:
                 log.warning("the delivery log cannot be read: %s", error)
                 unreadable.append(("delivery", DELIVERIES_PATH))
         jobs += [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
-        best = {job.sidecar.job_id: job for job in reversed(jobs)}  # those first found
+        best = {job.sidecar.job_id: job for job in reversed(jobs)}  # keeps the first
         oldest_first = sorted(best.values(), key=lambda job: _at(job) or _LAST)
         rows = [await self._row(job) for job in oldest_first]
         rows += [
@@ -126,7 +126,7 @@ class Rebuilder:
         try:
             return await self._recovered(job)
         except ServiceError as error:
-            # It says nothing about the other jobs, unless the service is away.
+            # Other jobs may still be readable, unless the service is down.
             if error.status != 200:
                 raise
             log.warning("a job cannot be recovered: %s", error)

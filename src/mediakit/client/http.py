@@ -59,7 +59,7 @@ MAX_CONNECTIONS = 50
 # never sends a request into a connection that the other side is closing.
 KEEP_ALIVE_S = 4.0
 BLOCK_BYTES = 1 << 20
-# The largest answer with a meaning is a month of spend: a few MB.
+# The largest useful response is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
 HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "mediakit"}
 # A gateway error or a rate limit: what is harmless may succeed shortly.
@@ -158,7 +158,7 @@ class HttpClient:
                 async for block in blocks:
                     yield block
                     idle_timeout.reschedule(loop.time() + self._timeout_s)
-                # A proxy may take all bytes at once and pass them on slowly.
+                # A proxy may accept all bytes at once and forward them slowly.
                 idle_timeout.reschedule(loop.time() + within_s)
             except MediakitError as error:
                 body_error = error  # the transport would wrap it in its own error
@@ -445,7 +445,7 @@ TRACE: Mapping[str, Any] = {"trace": _raise_for_tunnel_auth}
 
 def _address(url: str) -> URL:
     """Return a URL exactly as written: %2F in a signed URL must stay encoded."""
-    if not url.isascii():  # a request line holds nothing else
+    if not url.isascii():  # a request line allows no other characters
         parts = parts_of(url)
         path, query = map(_in_ascii, (parts.path, parts.query))
         url = parts._replace(path=path, query=query).geturl()

@@ -58,7 +58,7 @@ ERASE_FOR_S = 5.0
 
 
 def _path(job_id: str) -> str:
-    return f"/v1/media/jobs/{quote(job_id, safe='')}"  # an id is one segment
+    return f"/v1/media/jobs/{quote(job_id, safe='')}"  # an id must be one path segment
 
 
 def _is_foreign(answer: HttpResponse) -> bool:

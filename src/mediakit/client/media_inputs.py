@@ -101,7 +101,7 @@ def _length_s(state: JobState) -> float | None:
     reported = (state.record.usage or {}).get("output_seconds")
     if _is_length(reported):
         return float(reported)
-    # With another clip as input, it may be the added length only.
+    # If the input is a clip, this may be only the added length.
     made_alone = not any("video" in name and each for name, each in state.body.items())
     duration = state.body.get("duration")
     return float(duration) if made_alone and _is_length(duration) else None
@@ -254,5 +254,5 @@ def _kept_file(home: Path, sha256: str) -> Path | None:
     folder = home / UPLOADS / sha256[:HASH_LENGTH]
     try:
         return max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    except (OSError, ValueError):  # there is none, or none any more
+    except (OSError, ValueError):  # missing or deleted
         return None

@@ -56,7 +56,7 @@ def continuation_of(
     """
     facts = [(_plain(name), value) for name, value in _around(body, DEEPEST)]
     named = [value for name, value in facts if _CURSOR.fullmatch(name)]
-    # A flag such as `hasNext` is no cursor, and neither is the number of a page.
+    # Neither a flag such as `hasNext` nor a page number is a cursor.
     texts = {value for value in named if isinstance(value, str) and value}
     cursors = {_cursor_in(text) for text in texts} - {None}
     cursor = cursors.pop() if len(cursors) == 1 else None

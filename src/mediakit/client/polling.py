@@ -23,9 +23,9 @@ from mediakit.errors import (
     ServiceError,
 )
 
-# Without a usual time: often while an image may be ready, then less often.
+# Without a usual runtime: often while an image may be ready, then less often.
 BRISK_INTERVALS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
-# With one: a few early reads show that it runs, then few until its expected end.
+# With one: a few early reads show that it runs, then few until the expected end.
 EARLY_INTERVALS_S = (0.3, 0.7, 1.5)
 NEAR_SHARE_OF_USUAL = 0.6
 LONGEST_EARLY_INTERVAL_S = 15.0
@@ -85,7 +85,7 @@ def poll_interval_s(
     # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
         billing_state = None if billing is None else billing.state
-        # A state that is not known is read again like one that is pending.
+        # An unknown state is polled like a pending one.
         return settling_interval_s(billing_state, reads_n, settling_s=settling_s)
     return running_interval_s(
         reads_n, elapsed_s=elapsed_s, usual_s=state.usual_runtime_s
@@ -142,7 +142,7 @@ class ReadLimiter:
     ) -> None:
         self._clock = clock or SystemClock()
         self.interval_s = 1.0 / (RATE_HEADROOM * reads_per_s)
-        self._queue = asyncio.Lock()  # wakes those who wait in their order
+        self._queue = asyncio.Lock()  # waiters are woken in order
         self._free_at_s = 0.0
         self._waiting_n = 0
 
@@ -198,7 +198,7 @@ class PolledJob:
     reads_n: int = 0  # since its status last changed
     failures_n: int = 0  # since the last read that succeeded
     unclear_since_s: float | None = None  # while its status or charge is unreadable
-    is_sleeping: bool = False  # not due yet: neither lined up nor read
+    is_sleeping: bool = False  # not due yet: neither queued nor being read
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     def record_read(self, now_s: float) -> None:
@@ -285,7 +285,7 @@ class Poller:
     def on_end_reported(self, job: AsyncJob) -> None:
         """Record that an event or another read reported the end of a job."""
         polled = self._polled.get(job.id)
-        # A job that is lined up or being read is still read.
+        # A job that is queued or being read is still read.
         if polled is None or polled.task is None or not polled.is_sleeping:
             return
         if job.state.is_over:
@@ -314,7 +314,7 @@ class Poller:
     def _end(self, polled: PolledJob, task: asyncio.Task[None]) -> None:
         if polled.task is not task:
             return
-        polled.task = None  # else they keep each other until garbage is collected
+        polled.task = None  # breaks a reference cycle
         if self._polled.get(polled.job.id) is polled:
             del self._polled[polled.job.id]
 
@@ -388,7 +388,7 @@ class Poller:
 
     def _on_failure(self, polled: PolledJob, error: Exception) -> float | None:
         if isinstance(error, NotFoundError):
-            # A gateway may have answered so: the job may be found again.
+            # The 404 may come from a gateway: the job may be found later.
             polled.job.end(error)
             return jittered_s(SLOW_SETTLING_INTERVAL_S, self._random)
         if isinstance(error, MediakitError) and not is_temporary(error):
@@ -400,13 +400,13 @@ class Poller:
             polled.job.trouble(trouble_text(error, wait_s))
             return wait_s
         now_s = self._clock.monotonic_s()
-        if now_s >= self._paused_until_s:  # of reads at the same time, the first counts
+        if now_s >= self._paused_until_s:  # of concurrent reads, the first counts
             self._failures_n += 1
         wait_s = retry_delay_s(error, self._failures_n, self._random)
         self._paused_until_s = max(self._paused_until_s, now_s + wait_s)
         self._report_trouble(trouble_text(error, wait_s))
         if wait_s > UNREADABLE_TIMEOUT_S and isinstance(error, AnswerError):
-            # The waiting calls end; watching continues when the service allows it.
+            # Waiting calls end; polling continues when the service allows it.
             self._refusal = error
             for each in tuple(self._polled.values()):
                 each.job.end(error)

@@ -266,7 +266,7 @@ def _webp_size(head: bytes) -> tuple[int, int, bool] | None:
 
 
 def _film(file: BinaryIO, size_bytes: int, packet: bytes) -> list[Edit]:
-    # A box that may follow all others moves nothing that the file points to.
+    # A box at the end moves nothing that the file has offsets of.
     at = 0
     for _ in range(MOST_BOXES):
         if at == size_bytes:
@@ -277,7 +277,7 @@ def _film(file: BinaryIO, size_bytes: int, packet: bytes) -> list[Edit]:
         if length == 1:
             length = int.from_bytes(head[8:16])
         if length < 8 or at + length > size_bytes:
-            return []  # the last box goes on to the end, or the file is broken
+            return []  # the last box extends to the end, or the file is broken
         at += length
     return []
 

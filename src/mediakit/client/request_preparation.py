@@ -136,7 +136,7 @@ def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) ->
     if isinstance(value, str) and spec is not None:
         return stripped(spec, value)
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        # A table makes floats of whole numbers where one of a column is missing.
+        # Columns with missing values turn whole numbers into floats.
         is_float = spec is None or spec.kind == "number"
         return value.tolist() if is_float else whole_as_integer(value.tolist())
     return str(value) if isinstance(value, Path) else value
@@ -302,7 +302,7 @@ def validate(
     body = plain_body(function, fields, inputs)
     properties = plain_fields(function, _properties(extra), inputs)
     lengths = known_lengths(seconds)
-    # A price by a length that the user gives needs no file.
+    # A file is not needed if the user gives the length for its price.
     infos, problems = _probed(function, body, lengths if price_only else {})
     if problems and price_only:
         raise InputError.of(problems, spec=function.spec)
@@ -380,7 +380,7 @@ def _is_local_medium(text: str) -> bool:
     kind = (guess_type(text)[0] or "").partition("/")[0]
     try:
         return kind in A_MEDIUM and not is_url(text) and local_file(text).is_file()
-    except OSError:  # longer than a name can be
+    except OSError:  # too long for a file name
         return False
 
 
@@ -441,7 +441,7 @@ class Preparer:
         """
         target = self._catalog.function(function)
         check = partial(validate, target, fields, **options)
-        # Only media take time to read.
+        # Without media, validation is fast.
         request = await to_thread.run_sync(check) if target.may_name_media else check()
         return await self._measured(request, is_sent=is_sent)
 

@@ -41,7 +41,7 @@ def normal_url(url: str) -> str:
         if parts.username is not None or parts.password is not None:
             got = ValueDescription("a URL with a user name or password")
         elif parts.query or parts.fragment:
-            # It may hold a key.
+            # It may contain a key.
             got = ValueDescription("a URL with a query or a fragment")
         elif parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             plain = str(httpx.URL(parts.geturl())).rstrip("/")

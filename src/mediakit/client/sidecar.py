@@ -92,7 +92,7 @@ class Sidecar(Record):
             return None
         try:
             content = canonical_json(self.body)
-        except ValueError:  # such as NaN, which no request can hold
+        except ValueError:  # such as NaN, which no request can contain
             return None
         draw_key = draw_key_of(self.service, self.function, content)
         its_key = key_of(draw_key, self.take or 1, self.attempt or 1)

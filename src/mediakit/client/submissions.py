@@ -133,7 +133,7 @@ class Submissions:
         self._clock = clock
         self._project = project
         self._submitted: set[str] = set()
-        self._padded: dict[str, list[Entry]] = {}  # by path; none are added now
+        self._padded: dict[str, list[Entry]] = {}  # by path
         self._place = account_history.history.place
 
     def of(

@@ -30,7 +30,7 @@ KEY_BOUND = 409
 # The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
 # gateway may answer the same.
 _OF_THE_REQUEST = frozenset({400, 404, KEY_BOUND, 413, 422})
-# What another attempt may help with (spec 7.2).
+# Another attempt may succeed (spec 7.2).
 _TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
 
 
@@ -187,7 +187,7 @@ def refusal(
         outcome = f"A gateway refused it, but the service {may_be_made}"
     elif in_doubt:
         outcome = f"The request was refused, but an earlier attempt {may_be_made}"
-    # The only reason for a 400 (spec 4.3), where there is one.
+    # If there is a callback URL, it is the only reason for a 400 (spec 4.3).
     of_callback = answer.status == 400 and submission.webhook_url is not None
     subject = "webhook_url" if of_callback else f"the function {submission.function}"
     if answer.status in (400, 422):

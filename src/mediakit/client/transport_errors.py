@@ -51,7 +51,7 @@ FINAL = (
     httpx.InvalidURL,
     ssl.SSLCertVerificationError,
 )
-# Their type says what happened, where httpx has one type for several causes.
+# httpcore's types are more specific than httpx's.
 PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
 REASONS_UNSENT: Reasons = (
     (socket.gaierror, "no such host"),

@@ -13,7 +13,7 @@ LABELS = {"", "7bit", "8bit", "aws-chunked", "base64", "binary", "chunked", "ide
 LABELS |= {"none", "null"}
 UNPACKED = {"deflate", "gzip", "x-gzip"}
 PIECE_BYTES = 1 << 20
-# Media hardly gets smaller; what unpacks to far more is meant to fill the disk.
+# Media hardly compresses; a high ratio is an attempt to fill the disk.
 ALWAYS_ALLOWED_BYTES = 256 << 20
 LARGEST_RATIO = 20
 # Accepts the headers of gzip and of zlib.

@@ -51,7 +51,7 @@ FILES_AT_ONCE = 3
 LOOK_FOR_S = 5.0
 TIMEOUT = "MEDIAKIT_UPLOAD_TIMEOUT_S"
 ANSWER_S = 30.0
-# What a slow company proxy passes on.
+# The throughput of a slow company proxy.
 PASSED_ON_BYTES_PER_S = 250_000
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
@@ -235,7 +235,7 @@ class Uploads:
                 if 200 <= status < 300:
                     return grant.url
                 may_pass = status in (408, 429) or status >= 500
-                # An expired grant is refused like a wrong one.
+                # An expired grant is rejected like a wrong one.
                 may_pass |= status == 403 and not was_refused
                 if tries == TRIES or not may_pass:
                     raise ServiceError(

@@ -17,13 +17,13 @@ _DEEP_WHITE = 65_535
 # FFmpeg's numbers of matrices from RGB to stored levels (ITU-T H.273).
 _BT709, _BT601, _UNSPECIFIED = 1, 5, 2
 _LIMITED_RANGE = 1
-# Players guess that what is not named and smaller is old.
+# Players assume BT.601 for smaller frames without a named matrix.
 _HD_LINES = 720
-# FFmpeg's numbers of the transfer functions, as frames carry them (ITU-T H.273).
+# FFmpeg's numbers of transfer functions (ITU-T H.273).
 PQ, HLG = 16, 18
-WHITE_NITS = 203.0  # the white of paper in such a recording (ITU-R BT.2408)
+WHITE_NITS = 203.0  # reference white (ITU-R BT.2408)
 PQ_NITS, HLG_NITS = 10_000.0, 1_000.0
-KNEE = 0.9  # of white: what is brighter is compressed, what is darker stays
+KNEE = 0.9  # share of white above which light is compressed
 STEPS = 4_096
 
 # -- pictures ------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def in_srgb(image: PILImage) -> PILImage:
             colours, BytesIO(profile), srgb, outputMode=mode
         )
     except (ImageCms.PyCMSError, OSError, ValueError):
-        return image  # viewers ignore a profile that they cannot read
+        return image  # like viewers, ignore an unreadable profile
     assert converted is not None  # it is not converted in place
     converted.info.pop("icc_profile", None)
     if alpha is not None:

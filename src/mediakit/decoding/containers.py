@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# FFmpeg also reads text as a film of a terminal, and a picture as a clip.
+# FFmpeg also reads text files as videos of a terminal, and pictures as clips.
 CONTAINERS: Mapping[MediaName, frozenset[str]] = {
     "video": frozenset({"mp4", "matroska", "avi", "mpegts"}),
     "audio": frozenset({"wav", "mp3", "mp4", "ogg", "flac", "aac", "matroska"}),
 }
 _FORMATS = ",".join(sorted(CONTAINERS["video"] | CONTAINERS["audio"]))
-# Media types of containers, by FFmpeg's names, where the name is not the subtype.
+# Media types by FFmpeg's container name, if that is not the subtype.
 _SUBTYPES: Mapping[str, str] = {
     "mp3": "mpeg",
     "matroska": "x-matroska",

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     Track = VideoStream | AudioStream
 
-# A step of the clock that is no pause but another recording, as FFmpeg has it.
+# A larger time step is a new recording, not a pause, as in FFmpeg.
 LONGEST_STEP_S = 10
 LONGEST_STEP_BACK_S = 0.1
 # About a day of frames; a file of a few hundred bytes can promise 4,000,000,000.
 MOST_PACKETS = 5_000_000
-# Time stamps that are off by less than a frame are rounded, or written late.
+# Smaller differences are rounding errors or late writes.
 SNAP_FRAMES = 0.75
 
 
@@ -113,7 +113,7 @@ def _timing(runs: list[_PacketRun], stream: Track) -> Timing:
     rate = _nominal_fps(stream)
     seconds = Fraction(0)
     for run in runs:
-        # Matroska often does not tell how long the last frame is shown.
+        # Matroska often lacks the duration of the last frame.
         tail = 1 / rate if run.stop == run.last and rate else 0
         seconds += (run.stop - run.first) * stream.time_base + tail
     packets = sum(run.packets for run in runs)

@@ -129,13 +129,13 @@ def display_of(stream: VideoStream, frame: VideoFrame) -> Display:
 def _orientation(frame: VideoFrame) -> tuple[bool, int]:
     from av.sidedata.sidedata import Type
 
-    side_data: Any = frame.side_data  # its keys are types, whatever PyAV declares
+    side_data: Any = frame.side_data  # PyAV declares the wrong key type
     matrix = side_data.get(Type.DISPLAYMATRIX)
     if matrix is None:
         return False, 0
     right_x, right_y, _, down_x, down_y, *_ = _MATRIX.unpack_from(bytes(matrix))
     area = right_x * down_y - right_y * down_x
-    if area == 0:  # it would show nothing; players ignore it
+    if area == 0:  # a degenerate matrix, which players ignore
         return False, 0
     mirrored = area < 0
     across = (-right_x, -right_y) if mirrored else (right_x, right_y)

@@ -32,9 +32,9 @@ _STRIP_PIXELS = 1_000_000
 _BYTES_A_PIXEL = {"WEBP": 17, "AVIF": 14, "GIF": 6, "TIFF": 8}
 _PROGRESSIVE_BYTES_A_PIXEL = 6
 _MOST_BYTES = 220_000_000
-# Python's filters of warnings belong to all threads.
+# Python's warning filters are shared by all threads.
 _one_filter = Lock()
-# However many threads make posters, one large picture is in memory.
+# Only one large picture is in memory at a time.
 _one_large = Lock()
 
 
@@ -89,12 +89,12 @@ def picture_info(file: BinaryIO, size_bytes: int) -> MediaInfo:
     with opened_picture(file) as image:
         width, height = image.size
         orientation = exif_orientation(image)
-        if image.format == "TIFF":  # Pillow turns its size, the newer versions
+        if image.format == "TIFF":  # newer versions of Pillow rotate the size
             tags: Any = image
             width, height = tags.tag_v2[_TIFF_WIDTH], tags.tag_v2[_TIFF_HEIGHT]
         if orientation in SIDEWAYS:
             width, height = height, width
-        # A JPEG file with several pictures, as phones write, is a JPEG file.
+        # MPO is a JPEG file with several pictures, as phones write.
         name = "JPEG" if image.format == "MPO" else image.format or ""
         image.verify()
     return MediaInfo("image", Image.MIME[name], size_bytes, width, height)

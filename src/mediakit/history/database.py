@@ -197,7 +197,7 @@ class Database:
                 f"{_without_secrets(reason, self._url)}. {advice}"
             ) from error
         finally:
-            if pool is not engine.pool:  # closed meanwhile, by another thread
+            if pool is not engine.pool:  # closed by another thread
                 pool.dispose()
 
     @contextmanager

@@ -73,10 +73,10 @@ class Entry(Submission):
     created_at: datetime
     state: EntryState
     job_id: str | None = None
-    status: JobStatus | None = None  # the furthest seen (spec 3.1)
+    status: JobStatus | None = None  # the latest status read (spec 3.1)
     error_code: str | None = None  # of the failure (spec 7.3) or the refusal
     error_message: str | None = None
-    billing_state: BillingState | None = None  # the furthest seen (spec 2.2)
+    billing_state: BillingState | None = None  # the latest state read (spec 2.2)
     charge_micro_usd: int | None = None
     """The first settled charge; None until there is one."""
     restated_charge_micro_usd: int | None = None

@@ -112,7 +112,7 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
     names = ("asked_key", "take", "attempt", "key")
     values = {name: getattr(submission, name) for name in names}
     entries = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
-    # The attempt counts, if both are found.
+    # The attempt takes precedence over the key.
     return min(
         entries,
         key=lambda entry: entry.asked_key != submission.asked_key,

@@ -116,7 +116,7 @@ def kernel_folder() -> Path:
 
 # PNG has these modes; others are converted.
 PICTURE_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
-# These have numbers, whose black and white only their user knows.
+# Numeric modes, whose black and white levels only the user knows.
 NUMBER_MODES = ("I", "F")
 CHANNELS = (3, 4)
 BRIGHTEST = 255

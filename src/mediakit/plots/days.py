@@ -45,7 +45,7 @@ AHEAD = [EXPECTED, LOW, HIGH]
 BUDGET = "budget_micro_usd"
 LEFT = "left_micro_usd"  # a column of the burn-down of a budget
 COMPLETE = "complete"
-BY = {"project": "project", "api_key_id": "key"}  # the word that `daily` takes
+BY = {"project": "project", "api_key_id": "key"}  # the name in `daily(by=...)`
 
 
 # -- sums by day -----------------------------------------------------------------------
@@ -410,7 +410,7 @@ def _cumulated(
 
     days = _days_drawn(by_day, ahead)
     spent = by_day.reindex(days, fill_value=0).cumsum().astype("Int64")
-    # A day with a charge is always included, whatever is said about today.
+    # A day with a charge is always included, even after "today".
     last = [*by_day.index[by_day != 0][-1:]]
     if ahead is not None:
         last += [*ahead.index[ahead[SPENT].notna()][-1:]]
@@ -470,7 +470,7 @@ def _draw_lines(canvas: Canvas, drawn: pd.DataFrame) -> None:
     import pandas as pd
 
     axes, colour = canvas.axes, canvas.palette.accent
-    # Sums stand at the ends of their days, and begin with nothing.
+    # Sums are drawn at the ends of their days, starting from zero.
     ends = drawn[DAY] + timedelta(days=1)
     usd = drawn[[SPENT, *AHEAD, BUDGET]].astype("Float64") / MICRO_PER_USD
     usd = usd.set_index(ends)

@@ -55,7 +55,7 @@ LEAST_CELL_POINTS, LEAST_ROW_POINTS, ROOM_FOR_COUNT_POINTS = 17, 11, 26
 LEFT_BY_NAMES_BELOW = 0.8  # of the height of a plot
 LINE_OF_LETTERS = 1.35  # the height of a line, by the size of its letters
 SMALLEST_LETTERS_POINTS = 5
-ON_A_MARK = "on a mark"  # a text whose background is the mark
+ON_A_MARK = "on a mark"  # a text on the colour of the mark
 MEAN, COUNT, ROWS = "mean", "count", "rows"
 
 
@@ -266,7 +266,7 @@ def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) 
     figure: Any = canvas.axes.figure
     cell_points, row_points = _cell_px(canvas) * 72 / figure.dpi, _row_points(canvas)
     if cell_points < LEAST_CELL_POINTS or row_points < LEAST_ROW_POINTS:
-        return  # the numbers would be written over each other
+        return  # the numbers would overlap
     for place, cell in enumerate(drawn.to_dict("records")):
         row, column = divmod(place, columns)
         has_room = row_points >= ROOM_FOR_COUNT_POINTS

@@ -35,7 +35,7 @@ MAX_STEPS = 4_000
 NEAR_THE_END = (None,) * (MAX_READ_DEPTH - 3)
 REFUSED = "is refused by the schema in the service's document"
 UNKNOWN_NAME = "is not a field in the service's document"
-# What they refuse depends on what other keywords have read.
+# They apply to properties that other keywords have not covered.
 UNSUPPORTED_KEYWORDS = {
     "$dynamicRef",
     "$recursiveRef",
@@ -135,7 +135,7 @@ class _Check:
             )
         )
 
-    # What is decided by the value itself.
+    # Keywords about the value itself.
 
     def _leaf(self, keyword: str, part: _ConformancePart) -> Verdict:
         kind, accepts = LEAVES[keyword]
@@ -144,7 +144,7 @@ class _Check:
         try:
             return accepts(part.schema, part.value)
         except (ArithmeticError, LookupError, TypeError, ValueError):
-            return None  # what the keyword has to say cannot be read
+            return None  # the keyword's value cannot be read
 
     def _others(self, part: _ConformancePart) -> Iterator[Verdict]:
         schema, value = part.schema, part.value
@@ -171,7 +171,7 @@ class _Check:
             if not self.references.is_read_only(properties.get(name)):
                 yield name
 
-    # What other schemas decide, all of which apply.
+    # Schemas that all apply.
 
     def _parts(self, part: _ConformancePart) -> Iterator[_ConformancePart]:
         schema, value = part.schema, part.value
@@ -331,7 +331,7 @@ class _Check:
         best = min(some, key=lambda few: (any(map(part.is_own, few)), len(few)))
         if best and not any(map(part.is_own, best)):
             same = [few for few in some if [p.field for p in few] == [best[0].field]]
-            if len(best) == 1:  # such as a tag, of which each alternative has its own
+            if len(best) == 1:  # such as a tag, which differs between the alternatives
                 accepted = any_of(dict.fromkeys(few[0].accepted for few in same))
                 best = [replace(best[0], accepted=accepted)]
             yield from best
@@ -362,7 +362,7 @@ class _Check:
 
     def _accepted(self, schema: object) -> str | None:
         """Return in words what a schema accepts; None if no field expresses it."""
-        # Of what is inside, words have the names alone.
+        # For inner values, the text has only the names.
         spec = Reader(self.references).read(schema, above=NEAR_THE_END)
         return None if spec.kind == "json" else spec.accepted
 

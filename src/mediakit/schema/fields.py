@@ -33,7 +33,7 @@ _LIMITS: Mapping[str, Callable[[list[float]], float]] = {
     **dict.fromkeys(("low", "above", "min_length"), min),
     **dict.fromkeys(("high", "below", "max_length"), max),
 }
-# Where fields are joined, these are kept if all fields have the same.
+# Joined fields keep these attributes if all of them agree.
 _FACTS = (
     "name",
     "default",
@@ -81,7 +81,7 @@ class FieldSpec:
     """A regular expression that the text must contain."""
     unique: bool = False
     multiline: bool = False
-    seed: bool = False  # it only makes a draw repeatable
+    seed: bool = False  # it only makes a take repeatable
     required: bool = False
     nullable: bool = False
     default: Any = None

@@ -40,7 +40,7 @@ ANYTHING = FieldSpec("", "json")
 
 # Every function accepts it, so no function has it as a field.
 WEBHOOK_URL = "webhook_url"
-# They change what other keywords say; keywords that only refuse more are ignored.
+# Keywords that change the meaning of others; restrictions are ignored.
 UNREAD = {"patternProperties", "prefixItems"}
 # With one of these beside `properties`, there can be further properties.
 _COMPOSITE = {"anyOf", "oneOf", "allOf", "if", "patternProperties", "$ref"}
@@ -151,7 +151,7 @@ class Reader:
 
     def _object(self, schema: Json, pointer: str | None, above: Above) -> FieldSpec:
         if pointer is not None and pointer in above:
-            raise UnreadableError  # it holds itself
+            raise UnreadableError  # a recursive schema
         is_body = not any(above)
         above = (*above, pointer or "#")
         properties = dict_of(schema.get("properties"))
@@ -290,7 +290,7 @@ def type_of(schema: Json) -> object:
     named = schema.get("type")
     if named is not None:
         return named if isinstance(named, str) else None
-    # Strictly, a schema without a type accepts other types, too; nobody means that.
+    # Strictly, a schema without a type accepts any type; nobody intends that.
     return next((name for key, name in _KEYWORDS.items() if key in schema), None)
 
 

@@ -215,6 +215,6 @@ def _combined(members: list[Json | None]) -> Json | None:
             else:
                 whole[keyword] = value
     if sum("properties" in each for each in members if each) > 1:
-        # Each object would refuse the properties of the others.
+        # Each object would reject the properties of the others.
         whole.pop("additionalProperties", None)
     return whole

@@ -41,7 +41,7 @@ def anomalies_frame(
             unusual.insert(1 + place, name, text_array([text] * len(unusual)))
         frames.append(unusual)
     frame = pd.concat(frames).sort_values("day", kind="stable", ignore_index=True)
-    # A refund is listed before there is a usual day, too.
+    # Refunds are listed even before there is a usual day.
     usual = frame["usual_micro_usd"].fillna(0).round().astype("int64")
     frame["usual_micro_usd"] = usual
     frame["factor"] = frame[CHARGE] / usual

@@ -44,7 +44,7 @@ from mediakit.spend.totals import (
 
 CREDITS = "credits_applied_micro_usd"
 MONEY = "_micro_usd"
-# Lists of the monthly report that are no usage (spec 4.19).
+# Lists in the monthly report other than usage (spec 4.19).
 OTHERS = frozenset({"invoices", "credits_applied", "credits_granted", "top_ups"})
 _STATED_CHARGE = re.compile(
     r"(total|sum)_((charges?|charged|spend|cost|amount)_)?micro_usd"
@@ -118,7 +118,7 @@ def csv_frame(text: str) -> pd.DataFrame:
     check_names(header, CSV, ((CHARGE,), _NAMES))
     leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
     for name in leading:
-        if (count := header.count(name)) > 1:  # which of them counts, nobody says
+        if (count := header.count(name)) > 1:  # ambiguous: either may be the total
             raise unread(CSV, f"{count} columns {name}")
     rows = table_of(records)
     place, is_sum, doubts = csv_totals(rows)

@@ -261,12 +261,12 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     # After a pause the mean is small: errors are then relative to the usual spend.
     scales = np.maximum(means[at - 1], sums[at] / at / 2)
     low, high = np.quantile((actual_means - means[at - 1]) / scales, [0.1, 0.9])
-    # Forecasts that overlap are not independent.
+    # Overlapping forecasts are not independent.
     n = len(at) / length
     scale = max(mean, sums[-1] / count / 2) * _wider(n) * np.sqrt(1 + 1 / n)
     if count > FEW_BACKTESTS:
         half = 0.0
-    # Few errors of the past miss what seldom happens, so neither end is nearer than
+    # Few past errors miss rare events, so neither end is nearer than
     # what the spread of the days allows.
     below = min(0.0, days_n * low * scale, -half)
     above = max(0.0, days_n * high * scale, half)

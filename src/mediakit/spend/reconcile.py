@@ -35,7 +35,7 @@ TIMING = (
     "that are not settled, that are close to the start or end of the month, or that "
     "were restored without a date"
 )
-# What is said of rows with a verdict or, where they have one, a reason, in this order.
+# The phrases for verdicts, or for more specific reasons, in order.
 SENTENCES = {
     "equal": "{charged} is in this history",
     "reports differ": "{charged}{what} is in this history, {daily} in the daily report",
@@ -143,7 +143,7 @@ def _rows(
 ) -> Iterator[ComparedSums]:
     has_daily, has_monthly = DAILY not in bill.refusals, MONTHLY not in bill.refusals
     if has_monthly:
-        # The monthly report may call functions by names of its own.
+        # The monthly report may name functions differently.
         own_names = unmatched - {path for path, _ in bill.daily}
         if has_daily and own_names:
             has_monthly, unmatched = False, unmatched - own_names
@@ -155,7 +155,7 @@ def _rows(
         total = sum(by_key.values())
         rows = entries[entries["function"].isin([function, UNKNOWN])]
         history, daily = int(rows["likely"].sum()), sum(by_key[key] for key in own)
-        # A difference of the reports is nobody's, unless the history agrees with it.
+        # A difference between the reports belongs to no key, unless the history agrees.
         rest = bill.monthly[function, ALL_KEYS] - total if has_monthly else 0
         is_ours = not has_daily or history == daily + rest
         reason = "reports differ" if has_daily and is_ours and rest else ""

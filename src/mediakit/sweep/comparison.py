@@ -282,7 +282,7 @@ def _test(means: Floats, takes: Floats, step: float) -> _PairedTest:
     if pairs == 1:
         return _PairedTest(1, difference)
     each = 1 / takes[both]
-    # Equal values with a step are no proof that nothing varies: it may be rounded away.
+    # Equal stepped values do not prove zero variance, which rounding may hide.
     rounded = step**2 / 12 * float(each.sum(axis=1).mean())
     variance = max(float(differences.var(ddof=1)), rounded)
     correction = step / 2 * float(each.max(axis=1).mean())
@@ -290,7 +290,7 @@ def _test(means: Floats, takes: Floats, step: float) -> _PairedTest:
     if pairs < FEWEST_PAIRS:
         return test
     if variance <= (SAME * float(np.abs(means[both]).max())) ** 2:
-        # Nothing varies: only the common sign of the differences says something.
+        # Nothing varies: only the common sign of the differences is informative.
         p = 2.0 ** (1 - pairs) if difference else 1.0
         return _PairedTest(pairs, difference, p=p)
     size = max(0.0, abs(difference) - correction / pairs)

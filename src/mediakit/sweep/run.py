@@ -473,7 +473,7 @@ class Run:
 
         Other cells may release their holds, unless the service itself rejected it.
         """
-        # Of the run's own budget, cheaper cells may still have a part.
+        # Cheaper cells may still fit the run's own budget.
         is_own = isinstance(error, BudgetError) and self.budget.refused(error)
         was_answered = isinstance(error, BalanceError) and error.status is not None
         if is_own and error.needed_micro_usd is None:

@@ -79,7 +79,7 @@ def holm(p: Floats, alpha: float) -> tuple[Floats, Floats]:
     order = np.argsort(p, kind="stable")[: int(np.isfinite(p).sum())]
     steps = len(order) - np.arange(len(order))
     corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * steps))
-    # All that are not rejected stand at the step of the first of them.
+    # All hypotheses after the first that is not rejected share its step.
     rejected = int((corrected[order] < alpha).sum())
     last = len(order) - rejected
     level[order] = alpha / np.maximum(steps, last)

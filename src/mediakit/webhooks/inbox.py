@@ -61,7 +61,7 @@ RETURNING number, event, body, tries
 _POSTPONE = """
 UPDATE mediakit_inbox SET due_us = ?, tries = ? WHERE number = ? AND state = 'waiting'
 """
-# A replay meanwhile has begun to count tries again: it is not over.
+# A replay has reset the count of tries meanwhile.
 _FINISH = """
 UPDATE mediakit_inbox SET state = ?, body = NULL
 WHERE number = ? AND state = 'waiting' AND tries >= ?

@@ -29,7 +29,7 @@ def _micro_usd(amount: object) -> int:
         f"US dollars from 0 to {MAX_MICRO_USD // MICRO_PER_USD}, to the micro-dollar"
     )
     if isinstance(amount, float):
-        # The shortest text of this number is the one that was written.
+        # repr gives the number as it was written.
         amount = Decimal(repr(amount))
     if isinstance(amount, str | int | Decimal):
         try:

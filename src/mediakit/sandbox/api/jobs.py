@@ -119,7 +119,7 @@ async def grant_upload(request: Request) -> Response:
     body = await read_body(request, UploadRequest)
     now_us = service.clock.now_us()
     base_url = base_url_of(request)
-    # Who may read the file must not be able to replace it: it has a second name.
+    # Readers must not be able to replace the file, so it has a second name.
     file = new_name()
     ticket = new_name()
     service.db.insert(

@@ -122,7 +122,7 @@ def _invalid(source: InputFile, medium: MediaName) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, OverflowError) as problem:
-        # A plain ValueError has our words.
+        # A plain ValueError is ours.
         why = f" ({problem})" if type(problem) is ValueError else ""
         words = f"the file cannot be decoded as a {_NAMES[medium]}{why}"
         raise RenderError.invalid(
@@ -263,7 +263,7 @@ def clip_frames(
                     yield picture
                     wanted += 1
                 picture = as_bt709(frame, *clip.decoded)
-            # Whatever the file holds beyond its length is not shown.
+            # Frames beyond the file's length are not shown.
             while picture is not None and wanted < max(round(clip.duration_s * fps), 1):
                 yield picture
                 wanted += 1

@@ -167,7 +167,7 @@ def runs(
     playing: dict[Layer, _Playing] = {}
     for first, stop in pairwise(sorted({0, frames, *inside})):
         visible = [layer for layer in layers if layer.start <= first < layer.stop]
-        # What is over is closed before more is opened.
+        # Finished layers are closed before new ones are opened.
         playing = {layer: playing[layer] for layer in visible if layer in playing}
         playing = {layer: playing.get(layer) or _Playing(layer) for layer in visible}
         graph = _Graph([*playing.values()], size, fps, enlarged or size)

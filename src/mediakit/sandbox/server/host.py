@@ -109,7 +109,7 @@ class Host:
             # The data directory may have been removed, or its disk may be full.
             with suppress(OSError):
                 self._data_dir.announce(self.base_url, None)
-            # Last, because this thread may write until here.
+            # Last, because this thread may still write before this.
             self.abandon()
 
     def abandon(self) -> None:
@@ -166,7 +166,7 @@ def _works(
 ) -> list[Work]:
     db, clock = service.db, service.clock
     return [
-        # Whatever lets a job start wakes the loop.
+        # Anything that may let a job start wakes the loop.
         Work(runner.start_due, lambda: None, tasks=runner.tasks),
         Work(
             partial(money.settle_due, db),

@@ -11,7 +11,7 @@ from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.money import enter
 
 DEFAULT_ORG = "org_sandbox"
-# More than anyone needs, and far from the point where a sum overflows in SQLite.
+# Large enough for anyone, and far from overflowing a sum in SQLite.
 MAX_MICRO_USD = 10**15
 
 Role = Literal["owner", "admin", "member"]

@@ -38,7 +38,7 @@ def read_json(text: str) -> object:
         return None
     try:
         value = json.loads(text, parse_constant=_refuse)
-        canonical_json(value)  # half an emoji, say, can be read and not be sent
+        canonical_json(value)  # such as half an emoji, which cannot be sent
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, character {error.colno}"
         return _not_json(text, f"{place}: {error.msg[:1].lower()}{error.msg[1:]}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mediakit.schema import FieldSpec
 
-# The widest range that each step of a slider suits.
+# The widest range for each step size.
 STEPS = ((0.2, 0.001), (2.0, 0.01), (20.0, 0.1))
 DIGITS = 6
 FINEST_STEP = 10**-DIGITS

@@ -46,7 +46,7 @@ def control_of(spec: FieldSpec) -> str:
         case "list" if spec.item is not None and spec.item.media_kind:
             return "media_list"
         case "list":
-            # A box alone cannot tell nothing from an empty text.
+            # A box cannot distinguish no value from an empty text.
             item = spec.item
             is_boxed = item is None or (item.kind in BOXED and not item.nullable)
             return "items" if is_boxed else "rows"
@@ -143,7 +143,7 @@ def _choice_shown(spec: FieldSpec, value: object) -> Wire:
 def _number_shown(spec: FieldSpec, value: object) -> Wire:
     if value is None:
         return ""
-    # What a box holds may be any text; it is a problem, which stands below.
+    # A box may contain any text; the problem is shown below it.
     kinds = int if spec.kind == "integer" else int | float
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
     if not is_number and not (isinstance(value, str) and number_in(value) is None):
@@ -251,7 +251,7 @@ _SHOWN: Mapping[str, Callable[[FieldSpec, Any], Wire]] = {
 def _number_held(_: FieldSpec, wire: Wire) -> object:
     text = str(wire or "").strip()
     number = number_in(text)
-    # A whole number may be any number; the other way, the check objects.
+    # A whole number is valid for any number; the check rejects the reverse.
     return (text or None) if number is None else number
 
 

@@ -114,8 +114,8 @@ class Dashboard:
         with self._lock:
             turn = self._begin()
         if is_page:
-            # A page of Voilà asks for every value once, and misses what changes before
-            # it has drawn them: what it is given is complete.
+            # A Voilà page reads every value once, and misses changes until
+            # it has drawn them, so it gets complete values.
             io.post(self._bring, turn).result()
         else:
             self._tasks.run(partial(self._bring, turn))
@@ -244,7 +244,7 @@ class Dashboard:
             self._handle.close()
             self._factory.close()
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions --------------------------------------------------------------
 
     def choose_month(self, month: str) -> None:
         """Show another month.

@@ -109,7 +109,7 @@ def further(reading: MonthReading) -> tuple[Plot, ...]:
 
 
 def drawn(title: str, draw: Draw) -> Plot:
-    # pyplot would keep the figure, and belongs to the thread of the kernel.
+    # pyplot would keep the figure, and is not thread-safe.
     from matplotlib.figure import Figure
 
     try:
@@ -175,7 +175,7 @@ def _values_html(figure: Figure, frame: pd.DataFrame | None) -> Markup:
     parts = list[Markup]()
     for start, end, text in areas:
         (x0, y0), (x1, y1) = axes.transData.transform([(start, start), (end, end)])
-        # An area is as long as its day or bar, and across it as long as the plot.
+        # An area spans its day or bar, and the whole plot in the other direction.
         left, right, low, high = box.x0, box.x1, box.y0, box.y1
         if DAY in frame:
             left, right = max(left, x0), min(right, x1)

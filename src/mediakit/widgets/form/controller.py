@@ -108,8 +108,8 @@ class Form:
         clock: Clock | None = None,
         name: str = "",  # only a form of the same name is replaced
         cell: NotebookCell | None = None,
-        fresh: bool = False,  # without the values and jobs that it had
-        lasting: bool = True,  # what it holds is kept in the history
+        fresh: bool = False,  # without its earlier values and jobs
+        lasting: bool = True,  # saves its draft in the history
         submits_for: str | None = None,  # the form that jobs of this one belong to
         elsewhere: Elsewhere | None = None,  # opens the form that takes a result
     ) -> None:
@@ -123,7 +123,7 @@ class Form:
         self._closed = False
         self._is_saving_soon = self._shows_code = False
         self._focuses = 0
-        self._clicks: set[tuple[object, object]] = set()  # each pays once
+        self._clicks: set[tuple[object, object]] = set()  # each submission pays once
         self._values = FormValues(self._read_values, self._set_values)
 
         clock = clock or SystemClock()
@@ -155,7 +155,7 @@ class Form:
         self._tasks.run(self._lookups.media)
         self._jobs.watch_again()
 
-    # What people read.
+    # Properties.
 
     @property
     def state(self) -> FormState:
@@ -207,7 +207,7 @@ class Form:
         if current_cell() is None:
             print(repr(self))  # noqa: T201 - there is no cell to show it in
         self._write_static_copy()
-        # The cards say more than a fallback would: one of them is enough.
+        # The cards replace a fallback.
         self._live.handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class Form:
             self._live.close()
             self._jobs.close()
 
-    # How it begins.
+    # Initial state.
 
     def _begin(self, before: Form | None, *, fresh: bool) -> None:
         draft, earlier, sentences = self._remembered(fresh=fresh)
@@ -282,7 +282,7 @@ class Form:
         except MediakitError as error:
             return None, [], [sentence_of(error)]
 
-    # Its jobs.
+    # Jobs.
 
     def _make_host(self, elsewhere: Elsewhere | None) -> JobHost:
         def open_form(use: Use) -> Form:
@@ -357,7 +357,7 @@ class Form:
             for name in given:
                 self._look_at_media_of(name)
 
-    # What people do.
+    # User actions.
 
     def _on_message(
         self, message: Mapping[str, Any], buffers: Sequence[memoryview]
@@ -461,7 +461,7 @@ class Form:
         if age_s > (SHORT_BALANCE_AGE_S if is_short else BALANCE_AGE_S):
             self._refresh()
 
-    # What is shown.
+    # Display.
 
     def _show(self, **more: object) -> None:
         """Draw the form; `more` is sent once."""

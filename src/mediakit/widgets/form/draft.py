@@ -19,7 +19,7 @@ TYPED = "mediakit: no JSON"
 """The key under which a text that is not JSON is saved, with the reason."""
 
 _WEBHOOK = "webhook_url"
-# Where media from memory are kept: each kernel has a folder of its own for them.
+# In-memory media are in a folder of their kernel.
 _KERNELS_OWN = re.compile(r"(?<=[\\/]mediakit-)\w{8}(?=[\\/])")
 
 
@@ -44,7 +44,7 @@ class Draft:
 
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the initial values of a form that continues this draft."""
-        # Code wins where it has changed, and where nobody has changed the form since.
+        # A value from code wins if it changed, or if nobody edited the field.
         values = self._typed(self.values, given)
         further = values.get(FURTHER.name)
         if isinstance(further, Mapping):
@@ -120,7 +120,7 @@ def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, obj
 
 
 def _is_secret(text: str, secret: str) -> bool:
-    # Nobody needs these after a restart: a signed URL has expired by then.
+    # Useless after a restart: signed URLs will have expired.
     return holds_signature(text) or bool(secret and secret in text)
 
 

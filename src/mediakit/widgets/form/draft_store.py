@@ -104,5 +104,5 @@ class DraftStore:
             forms.save_draft(self._store, self.origin, text)
             self._saved = text
         except MediakitError as error:
-            # It is written at the next change.
+            # Retried at the next change.
             log.warning("what a form holds was not saved: %s", error)

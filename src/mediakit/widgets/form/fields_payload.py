@@ -50,7 +50,7 @@ FURTHER_LABEL = "Additional fields (JSON)"
 def fields_of(function: Function, values: Mapping[str, object]) -> dict[str, FieldSpec]:
     """Return the fields of the chosen kind of body, in display order."""
     chosen = function.of(values).fields
-    own = function.tag  # what chooses the kind takes every kind
+    own = function.tag  # the tag itself accepts every kind
     fields = {
         n: spec if n == own else chosen.get(n, spec)
         for n, spec in function.fields.items()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.sweeps.plan_view import SweepBudget
     from mediakit.widgets.toolkit.cell_outputs import CardHandle
 
-# What plans and runs imports pandas, so it is imported where a sweep is wanted.
+# Sweeps import pandas, so they are imported on first use.
 
 PAST = (
     "The results of this form's last sweep are in the history; in code: "
@@ -97,7 +97,7 @@ class FormSweep:
         if self._handle is not None:
             self._handle.close()
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions --------------------------------------------------------------
 
     def _begin(self) -> None:
         self._call = call_of(self._live.now, self.choice)
@@ -153,7 +153,7 @@ class FormSweep:
                 return choice.with_entry(name, str(text))
         return choice
 
-    # -- what is shown ------------------------------------------------------------
+    # -- display -------------------------------------------------------------------
 
     def payload(self) -> Payload:
         """Return the panel's payload for the current form."""
@@ -275,7 +275,7 @@ class FormSweep:
             self._html = ""
             self._sentence = NOTHING_VARIES
         else:
-            # What stands there fades until the new plan is made.
+            # The old plan is faded until the new one is made.
             self._sentence = ""
             make = partial(self._make_plan, call, self._edits)
             self._live.after_typing("sweep", make)
@@ -321,7 +321,7 @@ class FormSweep:
         plan = self._plan
         if plan is None or self._runs:
             return
-        with suppress(ClosedError):  # what was shown last stays
+        with suppress(ClosedError):  # keep the last display
             await plan._refresh()
             self._used_micro_usd = await plan._used_micro_usd()
             if self._plan is plan:

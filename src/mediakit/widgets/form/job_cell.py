@@ -126,7 +126,7 @@ def show_in(
     _shown.add(cell, column)
     view = column.add(job)
     handle.display_beside(column.widget)
-    # What executes notebooks without a page keeps what was shown while the cell ran.
+    # Headless notebook runs keep only what is shown while the cell runs.
     view.wait_until_seen(EMBED_PATIENCE_S if embed else LOOK_PATIENCE_S)
     return view
 

@@ -71,7 +71,7 @@ class LiveForm:
         self._waiting.clear()
         self.widget.close()
 
-    # What it holds.
+    # State.
 
     @property
     def fields(self) -> dict[str, FieldSpec]:
@@ -95,7 +95,7 @@ class LiveForm:
         """Name the initial rows of timelines, of all or the given fields."""
         for name, axis in self._axes.items():
             items = list(axis.items(self.now.values[name]))
-            # What code gives is as it is; only the rows to begin with are named.
+            # Values from code are unchanged; only initial rows get names.
             is_filled = any(any(axis.inner(item)) for item in items)
             if not is_filled and (given is None or name in given):
                 values = {**self.now.values, name: axis.named(items)}
@@ -112,7 +112,7 @@ class LiveForm:
 
         self.tasks.run(after)
 
-    # What the page says.
+    # Messages from the page.
 
     def is_news(self, message: Mapping[str, Any]) -> bool:
         """Record a message; return whether it is the newest of its view."""
@@ -156,7 +156,7 @@ class LiveForm:
             if name in wires
         )
 
-    # What the page shows.
+    # Display.
 
     def draw(self, parts: Payload, **more: object) -> None:
         """Draw the state and other parts; `more` is sent once."""

@@ -75,7 +75,7 @@ def _written(
     named = [f"{n}={_literal(v, len(n) + 1)}" for n, v in plain.items()]
     others = {name: value for name, value in given.items() if name not in plain}
     if others:
-        # A service may call a field as it likes; only a text holds any name.
+        # A service's field may have any name, so it is written as a string key.
         named.append(f"**{_literal(others, 2)}")
     return _call(callee, [first, *named], then)
 
@@ -89,7 +89,7 @@ def is_extra(function: Function, name: str, value: object) -> bool:
 
 def is_argument(name: str) -> bool:
     """Return whether a name is a valid keyword argument."""
-    # Python would read other letters as their nearest plain ones.
+    # Python normalises other letters in identifiers (NFKC).
     return name.isascii() and name.isidentifier() and not iskeyword(name)
 
 

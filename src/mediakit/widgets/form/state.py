@@ -57,7 +57,7 @@ class FormState:
     # what is known about media
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
-    sending: str | None = None  # what a request under way waits for; None while none is
+    sending: str | None = None  # what the request in flight waits for; None without one
     can_stop: bool = False  # that request
     # the digests of the bodies that the form submitted, by job id
     submitted: Mapping[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class FormState:
         defaults = {name: spec.default for name, spec in function.fields.items()}
         return cls(function, defaults | given)
 
-    # What people do.
+    # Changes.
 
     def with_value(self, name: str, value: object) -> FormState:
         """Return the state after an edit of a field, which then shows its problems."""
@@ -111,13 +111,13 @@ class FormState:
         jobs = {} if job is None else {body_digest: job}
         return replace(self, made=others | jobs)
 
-    # What the rules say.
+    # Rules.
 
     @cached_property
     def disabled(self) -> Mapping[str, str]:
         """Return the disabled fields, with the reason."""
-        # What does not apply counts as omitted for the others, so that its remembered
-        # value switches nothing.
+        # A disabled field counts as omitted for the others, so that its remembered
+        # value has no effect.
         off: dict[str, str] = {}
         for _ in self.function.fields:
             reasons = dict(self._switched_off(off))
@@ -209,13 +209,13 @@ class FormState:
     def media(self) -> FormMedia:
         return FormMedia(self.function, self.body(), self.inspections)
 
-    # What is wrong.
+    # Problems.
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Return all problems, in field order."""
         mistakes = self.function.check(self.media.checked_body)
-        # Text that is not JSON is missing for the check, but not for people.
+        # Invalid JSON counts as missing in the check, but is reported as invalid.
         texts = {problem.field: problem for problem in self._unreadable()}
         mistakes = [*texts.values(), *(p for p in mistakes if p.field not in texts)]
         wrong = {problem.field for problem in mistakes}
@@ -242,7 +242,7 @@ class FormState:
             return ()
         return tuple(each for each in found if self._spec(each.field).name == name)
 
-    # What is likely wrong.
+    # Warnings.
 
     @cached_property
     def warnings(self) -> tuple[Problem, ...]:
@@ -272,7 +272,7 @@ class FormState:
         """Return the warnings beside a field; none until it is touched."""
         return self._beside(name, self.warnings)
 
-    # What it costs.
+    # Price.
 
     @cached_property
     def _priced(self) -> Estimate | InputError:
@@ -305,13 +305,13 @@ class FormState:
         estimate = self.estimate
         if estimate is None:
             return Affordability(None, self.funds.left_micro_usd)
-        # From 0 on without an upper end is not free: nothing is known of it.
+        # A range from 0 without an upper end is unknown, not free.
         needed = (estimate.low or None) if estimate.high is None else estimate.high
         if estimate.high is not None and self.funds.left_of == "budget":
             needed = estimate.hold_micro_usd
         return Affordability(needed, self.funds.left_micro_usd)
 
-    # What the main button does.
+    # The Generate button.
 
     @cached_property
     def body_digest(self) -> str:
@@ -358,7 +358,7 @@ class FormState:
         sure = written(estimate.low) == price
         return f"{words} · {price}" if sure else f"{words} · up to {price}"
 
-    # May it be sent.
+    # Whether it can be submitted.
 
     @cached_property
     def submit_reason(self) -> str | None:
@@ -440,5 +440,5 @@ class FormState:
 
 def _is_nothing(spec: FieldSpec, value: object) -> bool:
     if spec.kind == "json":
-        return value is None  # who writes [] means it
+        return value is None  # an explicit [] is intended
     return value is None or value == "" or value == [] or value == ()

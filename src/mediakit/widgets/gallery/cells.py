@@ -167,7 +167,7 @@ class WallActions:
     tile: TileActions | None = None
     # what a submission of `tile` waits for
     delays: DelayMessages | None = None
-    # how the recipe of a job is added to its file, as the file's length and its edits
+    # the length of a job's file, and the edits that add its recipe
     recipe: Callable[[str], Awaitable[tuple[int, list[Edit]]]] | None = None
 
 

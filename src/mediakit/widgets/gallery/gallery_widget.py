@@ -145,7 +145,7 @@ class Gallery:
         if self._actions.tile is not None:
             self._tasks.run(self._bring_back)
 
-    # -- for those who keep it ----------------------------------------------------
+    # -- for its owner ------------------------------------------------------------
 
     @property
     def cells(self) -> tuple[WallCell, ...]:
@@ -233,7 +233,7 @@ class Gallery:
 
     def _wait_for_pictures(self, patience_s: float = PICTURES_PATIENCE_S) -> None:
         """Wait for pictures in a notebook that runs without a page."""
-        # Such a notebook takes changes of its outputs only while it runs.
+        # Its outputs can be changed only while it runs.
         with self._arrivals:
             patience_s += PICTURE_PATIENCE_S * len(self._awaited)
             for _ in range(round(patience_s / LOOKS_EVERY_S)):
@@ -245,7 +245,7 @@ class Gallery:
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         return bundle_of(self.view, self.html, repr(self))
 
-    # -- what is shown ------------------------------------------------------------
+    # -- display -------------------------------------------------------------------
 
     def _can(self) -> dict[str, bool]:
         judging = {"judge": self._judge, "prefer": self._prefer}
@@ -355,7 +355,7 @@ class Gallery:
             if not self._closed:
                 self.widget.send(content, buffers=list(buffers))
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions --------------------------------------------------------------
 
     def _hear(self, _: object, message: object, buffers: object) -> None:
         guarded(self.complain, self._lock)(self._take)(message)

@@ -85,7 +85,7 @@ def arranged(
 
 
 def _families(cells: Sequence[WallCell]) -> tuple[int, ...]:
-    # What was made from a result has its labels, and stands behind it.
+    # A result made from another one has its labels, and follows it.
     first: dict[object, int] = {}
     families = []
     for at, cell in enumerate(cells):
@@ -154,6 +154,6 @@ def _word(cell: WallCell, axis: str, most: int) -> str:
 
 
 def _named(axis: str | None, text: str) -> str:
-    # A bare number says nothing, and neither does a yes or a no.
+    # A bare number or boolean needs the name of its axis.
     bare = text.replace(".", "", 1).isdigit() or text.lower() in BARE_WORDS
     return f"{axis} {text}" if bare else text

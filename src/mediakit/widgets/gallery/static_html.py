@@ -30,7 +30,7 @@ from mediakit.widgets.job.card import BAD, LINE, QUIET, as_of_html
 from mediakit.widgets.job.player import WHAT, browser_url
 from mediakit.widgets.job.text import as_of_text, shortened
 
-# A notebook of 0.3 MB has room for it, and for the code beside it.
+# Leaves room for code in a notebook of 0.3 MB.
 WALL_BYTES = 275_000
 PAGE_BYTES = 140_000
 POSTERS_BYTES = 100_000
@@ -212,7 +212,7 @@ class _SavedWall:
         )
 
     def _plain_row(self, position: int) -> Markup:
-        # As few bytes as will do: double quotes would take two in a notebook's file.
+        # Single quotes save bytes: JSON escapes double quotes.
         cell = self._cells[position]
         name = html_text(_brief(self._at.names[position]))
         if cell.address is not None:

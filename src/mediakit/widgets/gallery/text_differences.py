@@ -11,7 +11,7 @@ Marked = list[tuple[str, bool]]
 """A text in pieces; each with whether it differs from the other texts."""
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
-# What the first texts have in common means what all have.
+# The common parts of the first texts stand for those of all.
 READ_AT_MOST = 200
 
 

@@ -76,6 +76,6 @@ def _thumbnail(path: Path, kind: MediaName) -> bytes | None:
         if kind != "audio":
             return poster_jpeg(path, THUMBNAIL_MAX_PX)
     except (OSError, ValueError):
-        # The header could be read, the picture cannot; the service decides.
+        # The header is readable but the picture is not; the service decides.
         return None
     return None

@@ -54,7 +54,7 @@ FEW_WAITS = 3
 LINE_CHARACTERS = 72
 LINES_PX = 240
 
-# Sanitisers keep plain colours and drop variables: the last one that stays wins.
+# Sanitisers drop the variable and keep the plain colour.
 QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
 BAD = "color:#d32f2f;color:var(--jp-error-color1,#d32f2f)"
 LINE = "rgba(128,128,128,.35)"

@@ -52,7 +52,7 @@ class JobsWidget(CardsWidget):
     _esm = f"{DRAWS_JOBS}\n{(HERE / 'jobs_widget.js').read_text('utf-8')}"
     _css = sheets(HERE / "jobs.css")
     shows = "jobs"
-    # A layout would be a connection of its own; the style sheet does without.
+    # The style sheet replaces a Layout, which would be another connection.
     layout: Any = AnyTrait(None, allow_none=True)
     jobs: Any = List().tag(sync=True)
     older_count = Int().tag(sync=True)

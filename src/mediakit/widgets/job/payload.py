@@ -66,11 +66,11 @@ class JobHost:
 
     # shows a job that was submitted from it; None where nothing can be
     add: Callable[[AsyncJob], object] | None = None
-    # fills a form with a job's settings and returns what to say
+    # fills a form with a job's settings; returns a message
     vary: Callable[[JobState], str] | None = None
     # the form that new jobs belong to, as the history names it
     origin: str | None = None
-    uses: Uses | None = None  # opens forms that begin with the job's result
+    uses: Uses | None = None  # opens forms that use the job's result
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class Shown:
     preview: Preview = NO_PREVIEW
     # the page scrolls to a job that was just submitted, if it is out of sight
     arrives: bool = False
-    note: str = ""  # a sentence about what was done last
+    note: str = ""  # a sentence about the last action
     is_alert: bool = False  # the note says what went wrong
     delay: str = ""  # what a request that is being sent waits for
     busy: frozenset[str] = frozenset()  # what is being done at the moment
     # opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
-    price: Estimate | None = None  # of the same request, sent now; None is not read
+    price: Estimate | None = None  # current price of a repeat; None while unread
     can_stop: bool = False  # what is being sent
 
 

@@ -82,7 +82,7 @@ KINDS: Mapping[EstimateKind, str] = {
     EstimateKind.UNKNOWN: "you will be charged",
 }
 
-# Fields whose value says by itself what it is.
+# Fields whose value needs no label.
 _TELLING = {"aspect_ratio", "model", "ratio", "resolution", "upscale_factor"}
 _NOT_SETTINGS = {"prompt", "negative_prompt", "webhook_url"}
 
@@ -196,7 +196,7 @@ def clock_of(state: JobState) -> RunningTime | None:
     status, usual_s = state.record.status, state.usual_runtime_s
     if status.terminal:
         return None
-    # Of jobs of any length and size: whether this one is slow is not known.
+    # The usual time covers all lengths and sizes, so a late job may not be slow.
     usual = f"usually about {seconds_text(usual_s)}" if usual_s else ""
     if status is not JobStatus.QUEUED:
         after = f"; {usual}." if usual else "."
@@ -227,7 +227,7 @@ def times_text(state: JobState) -> str:
         return ran
     if begun is not None:
         return f"{seconds_text(elapsed_s(start, begun))} in the queue, {ran}"
-    # Nobody saw it start, perhaps because nobody looked: only the end is known.
+    # The start is unknown if the job was not polled while running.
     return f"finished in under {seconds_text(elapsed_s(start, end))}"
 
 

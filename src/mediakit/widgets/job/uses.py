@@ -92,7 +92,7 @@ def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
     """Return the functions that take a medium, the likeliest first."""
     found = (_use_of(function, medium) for function in functions)
     uses = [use for use in found if use is not None]
-    # What needs this medium and no more is the likeliest.
+    # A function that requires only this medium is the likeliest.
     return sorted(uses, key=lambda use: not (use.spec.to_fill_in and not use.spec.item))
 
 
@@ -116,7 +116,7 @@ def uses_of_job(functions: Iterable[Function], state: JobState) -> list[Use]:
 
 def _use_of(function: Function, medium: MediaName) -> Use | None:
     fields = [s for s in function.fields.values() if _takes(function, s, medium)]
-    # What must be given comes first, and a medium before a mask of it.
+    # Required fields come first, and a medium before its mask.
     fields.sort(key=lambda spec: (not spec.to_fill_in, bool(spec.mask_of)))
     return Use(function, fields[0], medium) if fields else None
 

@@ -104,7 +104,7 @@ class JobView:
         if client is not None:
             self._tasks.run(partial(self._learn_names, client), "names")
 
-    # -- what is shown ------------------------------------------------------------
+    # -- display -------------------------------------------------------------------
 
     @property
     def id(self) -> str:
@@ -169,10 +169,10 @@ class JobView:
         for form in forms.values():
             form.close()
 
-    # -- from the job to those who show it ----------------------------------------
+    # -- updates from the job -------------------------------------------------------
 
     def _on_state(self, _: JobState) -> None:
-        # The newest state, for two threads may tell theirs in the wrong order.
+        # Read the newest state, because two threads may report out of order.
         if self._closed:
             return
         if erased(self.state):
@@ -240,7 +240,7 @@ class JobView:
         for listener in (*self._listeners, *(self._card_listeners if card else ())):
             listener()
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions --------------------------------------------------------------
 
     def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
         """Carry out an action for the page; `answer` sends the reply."""
@@ -387,7 +387,7 @@ class JobView:
             uses.elsewhere(use, output)
         elif uses.open is not None:
             form = self._forms.pop(path, None) or uses.open(use)
-            # The one that was chosen last stands nearest to its result.
+            # The most recent form is nearest to its result.
             self._forms = {path: form, **self._forms}
             self._show_forms()
             form.take_result(use, output)

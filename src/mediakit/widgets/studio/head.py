@@ -40,7 +40,7 @@ def _running(funds: Funds) -> Fact:
     held, jobs = funds.held_micro_usd, funds.held_jobs
     if funds == Funds() or (jobs is None and held):  # nothing was read yet
         return {"amount": UNKNOWN, "label": "running", "exact": "Running jobs: unknown"}
-    # Only what has no known price holds nothing; it is not free.
+    # Jobs without a known price hold nothing, but are not free.
     holds = f", {format_usd(held)} held" if held else ", price unknown"
     exact = f"Running jobs: {jobs or 0:,}{holds if jobs else ''}"
     return {"amount": f"{jobs or 0:,}", "label": "running", "exact": exact}

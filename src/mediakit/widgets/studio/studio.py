@@ -112,7 +112,7 @@ class Studio:
         self.page = Page()
         self.selection = Selection()
         self.question = ""
-        self.kept_n = 0  # of those that are asked about
+        self.kept_n = 0  # kept results among those in the question
         self._choices: dict[str, list[list[str]]] = {
             name: [] for name in ("kinds", "projects", "sweeps", "tags")
         }
@@ -173,7 +173,7 @@ class Studio:
         if self.place == SPEND:
             self.dashboard = self._new_dashboard(before.dashboard)
 
-    # -- what people read ---------------------------------------------------------
+    # -- properties ----------------------------------------------------------------
 
     @property
     def form(self) -> Form | None:
@@ -214,7 +214,7 @@ class Studio:
                     part.close()
             self._factory.close()
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions --------------------------------------------------------------
 
     def _heard_message(self, _: object, content: Mapping[str, Any], __: object) -> None:
         request = dict(content)
@@ -533,7 +533,7 @@ class Studio:
             self.trouble = sentence
             self._show()
 
-    # -- what is shown ------------------------------------------------------------
+    # -- display -------------------------------------------------------------------
 
     def _focus(self, where: str) -> None:
         self.lists.send({"focus": where})

@@ -88,7 +88,7 @@ class SweepWall:
                 export=self._export,
             ),
         )
-        # What changed while the wall was made is read now: the run may have ended.
+        # Read changes since the wall was created: the run may have ended.
         updates = Paced(
             io_thread(), SystemClock(), 0, self._read, self.gallery.complain
         )
@@ -168,11 +168,11 @@ class SweepWall:
             io_thread().call(self._read)
             self.gallery.complete()
 
-    # -- what people do -----------------------------------------------------------
+    # -- user actions --------------------------------------------------------------
 
     async def _judge(self, job_id: str, /, **changes: Any) -> None:
         await self._results._judge(job_id, **changes)
-        # A reading that began before must not be shown after it.
+        # Discard reads that began earlier.
         await self._read()
 
     async def _prefer(self, **chosen: Any) -> Preference:

@@ -171,7 +171,7 @@ class Axis:
 
     def problems(self, value: object) -> list[Problem]:
         """Return the problems of stretches with a time, by the rules."""
-        # The whole request is checked only once it is filled in.
+        # The whole request is checked only when it is complete.
         nowhere = {self.spans.start: 0, self.spans.length: 0}
         timed = [
             {
@@ -188,7 +188,7 @@ class Axis:
     def _ms(self, number: object) -> float | None:
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
-        # Whole numbers may be typed that no float can hold.
+        # A typed integer may be too large for a float.
         if abs(number) > 2**53 or not math.isfinite(number):
             return None
         return round(number * MS_PER_S / PER_S[self.spans.unit], 6)

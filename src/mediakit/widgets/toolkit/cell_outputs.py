@@ -112,7 +112,7 @@ def publish(
         # cell that is being executed. An empty context stands in that one.
         Context().run(send)
     elif parent:
-        # Its cell has ended, and the page still takes its outputs.
+        # The cell has ended, but the page still accepts its outputs.
         content = {"data": dict(data), "metadata": {}, "transient": transient}
         to = {"parent": parent, "ident": publisher.topic}
         publisher.session.send(publisher.pub_socket, "display_data", content, **to)
@@ -122,7 +122,7 @@ def publish(
 
 def bundle_of(widget: Any, html: str = "", text: str = "") -> dict[str, Any]:
     """Return the output of a live widget, with HTML and text for other readers."""
-    # Without HTML and text, it would leave behind a dump of its traits.
+    # Without HTML and text, the saved output would be a dump of traits.
     bundle: Any = widget._repr_mimebundle_() or {}
     live = bundle[0] if isinstance(bundle, tuple) else bundle
     return {**live, "text/html": f"{html}{NOT_LIVE}", "text/plain": text}
@@ -153,7 +153,7 @@ class CardHandle:
         self._on_write: list[Callable[[], None]] = []
         self.widget_id = ""  # the model of the live widget beside the cards
         self._parent: Any = None
-        self._nearest = ""  # the card that replaces the live widget once it is lost
+        self._nearest = ""  # the card that replaces a lost live widget
         self._is_above = False  # that card stands right above the live widget
         self._is_closed = False
         self.is_displayed = False
