@@ -17,7 +17,7 @@ from mediakit.errors import InputError, ServiceError
 
 SECRET_PATH = "/v1/webhooks/secret"
 ROTATED = (
-    "The secret was rotated all the same: read the new one with "
+    "The secret was rotated nevertheless: read the new one with "
     "client.deliveries.secret(), or in the portal, and give it to your receivers."
 )
 LONGEST_OVERLAP_S = 86_400

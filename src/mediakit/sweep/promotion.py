@@ -115,7 +115,7 @@ def _of_best_value(
     tied = means.index[means["mean"] == means["mean"].iloc[0]]
     if len(tied) > 1:
         names = " and ".join(texts[: min(len(tied), MOST_NAMED)])
-        note = f"{names} have the same mean {by}; the first that is listed is taken"
+        note = f"{names} have the same mean {by}; the first one in the list is used"
     elif len(texts) > 1:
         note += f", before {texts[1]}"
     return judged[judged[axis] == means.index[0]], note

@@ -387,7 +387,7 @@ def _answer_of(result: Any, name: str) -> Answer:
         answers = {str(each): value for each, value in result.items()}
         cost = _cost_micro_usd(answers.pop(COST, None))
         for reserved in TAKEN & answers.keys():
-            raise ValueError(f"the scorer names a value {reserved!r}, which is taken")
+            raise ValueError(f"the scorer names a value {reserved!r}, a reserved name")
         reason = _value(answers.pop(REASON, None))
         values = {each: _value(value) for each, value in answers.items()}
     except Exception as error:  # noqa: BLE001 - it is the problem of one output

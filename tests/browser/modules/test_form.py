@@ -368,7 +368,7 @@ def test_a_saved_file_that_is_dropped_fills_in_the_form_and_sends_nothing(
     drop("other.png", theirs.model_copy(update={"function": "a/b/c"}).packet)
     expect(shown.el).to_contain_text("'other.png' was made by 'a/b/c'")
     drop("<img src=x onerror=window.canary=1>.png", b"nothing")
-    expect(shown.el).to_contain_text("holds no request that mediakit wrote")
+    expect(shown.el).to_contain_text("has no request that mediakit saved")
     assert shown.page.evaluate("() => window.canary") is None
     shown.becomes(prompt="<b>dropped</b>", duration=7)
 

@@ -97,7 +97,7 @@ def test_a_report_that_cannot_be_read_leaves_a_page_of_the_rest_and_says_so(
 
     assert "$53.40charged" in page.text
     for name in unreadable:
-        sentence = f"charges in this history stand in for the {name} report"
+        sentence = f"charges in this history replace the {name} report"
         if unreadable == ("monthly",):
             sentence = "the amount charged is the sum of the daily report"
         assert page.text.count(sentence) == 1

@@ -246,7 +246,7 @@ def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
         try:
             return _listen(host, previous)
         except ServiceError:
-            logger.info("port %d is taken; the sandbox moves to another", previous)
+            logger.info("port %d is in use; the sandbox uses another one", previous)
     return _listen(host, port)
 
 

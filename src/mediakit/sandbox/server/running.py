@@ -42,7 +42,7 @@ class RunningSandbox:
     def __init__(self, settings: Sandbox, data_dir: DataDir, host: Host | None) -> None:
         account = data_dir.account()
         if account is None:
-            raise ServiceError(f"{data_dir.path} holds no sandbox.")
+            raise ServiceError(f"{data_dir.path} has no sandbox.")
         self.identity = account.identity
         self.api_key = account.api_key
         self.functions: Mapping[str, str] = {

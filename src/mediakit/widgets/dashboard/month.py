@@ -158,8 +158,8 @@ async def read_month(
             if error.status != READ:
                 raise
             unread[name] = (
-                f"{error.message} Below, the charges in this history stand in for the "
-                f"{name}; what others spent is not among them."
+                f"{error.message} Below, the charges in this history replace the "
+                f"{name}; what others spent is not included."
             )
             charges = await spend.charges(first, last)
             return _summed(charges, by if name == "daily report" else By.FUNCTION)

@@ -72,7 +72,7 @@ CLOSED = (
     "client.form(...)."
 )
 
-NO_RECIPE = "{} holds no request that mediakit wrote, so nothing was filled in."
+NO_RECIPE = "{} has no request that mediakit saved, so nothing was filled in."
 OTHER_RECIPE = (
     "{} was made by {}, so nothing was filled in. Drop it on a form of that function."
 )

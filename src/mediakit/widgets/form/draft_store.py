@@ -105,4 +105,4 @@ class DraftStore:
             self._saved = text
         except MediakitError as error:
             # Retried at the next change.
-            log.warning("what a form holds was not saved: %s", error)
+            log.warning("the draft of a form was not saved: %s", error)
