@@ -73,7 +73,7 @@ class AsyncClient(ClientFacts, ProcessBound):
     attributes such as `client.catalog` are available from then on.
 
     Raises:
-        InputError: A setting is not acceptable.
+        InputError: A setting is invalid.
         ServiceError: The sandbox cannot be started.
     """
 
@@ -233,8 +233,8 @@ class AsyncClient(ClientFacts, ProcessBound):
                 by its output.
 
         Raises:
-            InputError: The function is unknown, or a field that determines the price
-                is missing or wrong.
+            InputError: The function is unknown, or a field that determines the price is
+                missing or invalid.
         """
         request = await self.components.preparer.validated(
             function, fields, seconds=seconds, price_only=True
@@ -285,8 +285,8 @@ class AsyncClient(ClientFacts, ProcessBound):
 
         Args:
             function: A kind or a path.
-            take: Which draw of this request; "next" submits another one.
-            webhook_url: Where the service posts the job's end (spec 6.2).
+            take: The number of the take; "next" submits another one.
+            webhook_url: The URL that the service notifies when the job ends (spec 6.2).
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             max_price: The price that you have seen, as an amount or an estimate; a new
@@ -338,8 +338,8 @@ class AsyncClient(ClientFacts, ProcessBound):
 
         Args:
             function: A kind or a path.
-            take: Which draw of this request; "next" submits another one.
-            webhook_url: Where the service posts the job's end (spec 6.2).
+            take: The number of the take; "next" submits another one.
+            webhook_url: The URL that the service notifies when the job ends (spec 6.2).
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             max_price: The price that you have seen, as an amount or an estimate; a new
@@ -349,8 +349,8 @@ class AsyncClient(ClientFacts, ProcessBound):
 
         Raises:
             JobFailedError: The job failed, now or when it was submitted before.
-            WaitTimeoutError: The time is over; the job continues.
-            MediakitError: `submit` raised it; nothing is waited for.
+            WaitTimeoutError: The timeout was reached; the job continues.
+            MediakitError: Any error of `submit`.
         """
         timeout_s = read_timeout(timeout_s)
         job = await self.submit(
@@ -372,7 +372,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         found, or created, once.
 
         Returns:
-            The jobs, oldest first; they are watched until their charge is settled.
+            The jobs, oldest first; they are polled until their charge is settled.
         """
         self.components.refuse_closed()
         return await self.components.submissions.resume()
@@ -385,7 +385,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             job_id: The job id, shape `media_<uuid>`.
 
         Raises:
-            InputError: It is not text; nothing was sent.
+            InputError: The id is not text; nothing was sent.
             NotFoundError: The organization has no such job.
             ServiceError: The service does not answer.
         """
@@ -424,14 +424,14 @@ class AsyncClient(ClientFacts, ProcessBound):
         Args:
             path: An image, a video or an audio file.
             field: Its name in errors.
-            again: Upload it even if it was uploaded before, such as when the storage
-                has lost it.
+            again: Upload it even if it was uploaded before, for example if the storage
+                lost it.
 
         Returns:
             The permanent URL to use as an input.
 
         Raises:
-            InputError: There is no such file, or it is not a readable medium.
+            InputError: The file does not exist, or is not a readable medium.
             ServiceError: The upload failed.
         """
         return await self.components.uploads.upload(path, field, again=again)
@@ -464,11 +464,11 @@ class AsyncClient(ClientFacts, ProcessBound):
             function: A kind or a path.
             zip: Axes that vary together: their names, or the lists by name.
             rows: A frame whose rows are values that go together.
-            labels: Columns of `rows` that are carried into the frames and never sent,
-                such as `["id"]`.
-            sample: How many points of the grid to choose at random, or this number
+            labels: Columns of `rows` to copy to the frames and never send, such as
+                `["id"]`.
+            sample: The number of points of the grid to choose at random, or this number
                 and a seed, such as (20, 7).
-            takes: How many draws of each point.
+            takes: The number of takes of each point.
             shuffle: A seed that shuffles the order in which the shots or other values
                 of the longest axis are sent, for a budget below the full price.
             axes: Fields and slots. Files and jobs are media, as in `submit`.
@@ -478,7 +478,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             why. `plan.run(budget="$5")` sends it.
 
         Raises:
-            InputError: An argument is not acceptable, or no cell can be sent.
+            InputError: An argument is invalid, or no cell can be sent.
         """
         from mediakit.sweep import AsyncPlan, plan_of
 
@@ -547,17 +547,17 @@ class AsyncClient(ClientFacts, ProcessBound):
         equals one of them still creates a new job.
 
         Args:
-            days: How many days it covers, from 1 to 3,650.
-            jobs: How many jobs there were, from 1 to 10,000.
-            seed: Another number, from 0, makes another past.
+            days: The number of days, from 1 to 3,650.
+            jobs: The number of jobs, from 1 to 10,000.
+            seed: The seed, from 0, of the generated jobs.
 
         Returns:
             How many jobs there are and what they were charged, as a sentence in
             `text`.
 
         Raises:
-            InputError: The service is no sandbox on this machine, or a number is not
-                acceptable; nothing was sent.
+            InputError: The service is not a sandbox on this machine, or a number is out
+                of range; nothing was sent.
             ServiceError: The sandbox does not answer.
         """
         from mediakit.client.sample_history import seed_past

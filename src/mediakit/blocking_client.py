@@ -63,7 +63,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
     a coroutine, but its calls then block the event loop; `AsyncClient` does not.
 
     Raises:
-        InputError: A setting is not acceptable.
+        InputError: A setting is invalid.
         ServiceError: The sandbox cannot be started.
     """
 
@@ -286,22 +286,21 @@ class Client(ClientFacts, Blocking, ProcessBound):
         Args:
             function: A kind or a path. Without one, the error lists the functions.
             like: Begin with the values of an earlier request: "last" for the last one
-                of this function, or a job, or its id. A form that is on the page
-                already, or was there before a restart, keeps what it holds.
+                of this function, or a job, or its id. A form that exists already, or
+                existed before a restart, keeps its values.
             from_file: Begin with the request in a file that mediakit saved, or in the
-                JSON file next to it, for the function that it names. Of a file that
-                another history made, media are left out: its addresses may be
-                anybody's, and nothing is fetched from them.
-            name: Tells forms of one function apart where a cell makes several, or where
-                the notebook does not tell its cells apart.
-            fresh: Begin empty, without what the form held and without its jobs, which
-                stay in `client.history`.
-            values: What its fields hold at first; what is not acceptable is said in
-                the form.
+                JSON file next to it, for the function that it names. If the file comes
+                from another history, its media are left out, because nothing is fetched
+                from untrusted URLs.
+            name: Distinguishes several forms of one function in a cell, or in a
+                notebook that does not identify its cells.
+            fresh: Begin empty, without the form's earlier values and jobs, which stay
+                in `client.history`.
+            values: Initial values of the fields; the form reports invalid ones.
 
         Raises:
-            InputError: The function is unknown; the nearest names are in the message.
-                Or the file has no request, or that of another function.
+            InputError: The function is unknown, and the message suggests similar names;
+                or the file has no request, or one for another function.
             NotFoundError: The earlier request is not in this history.
         """
         from mediakit.widgets.form.controller import Form, is_open

@@ -49,22 +49,22 @@ def connect(
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
         api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
-        home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
+        home: The folder of the history and the sandbox; `MEDIAKIT_HOME` when omitted.
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's. The embedded sandbox serves these.
-        project: A label for all that is submitted; None for none.
-        budget: What may be spent, such as "$5": by the project over all its clients
-            and starts, or by this client when there is no project. A `mk.Budget` is
-            shared by its name.
-        own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
-            price list are higher; the higher of the two is held otherwise.
-        transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
-            or a `MockTransport`; the environment's proxies are not used then. It is
-            closed with the client.
+        project: A label for all submissions; None for none.
+        budget: The spending limit, such as "$5": of the project, across all its clients
+            and runs, or of this client if there is no project. A `mk.Budget` is shared
+            by its name.
+        own_rates: Let budgets hold amounts at the rates of `mediakit.toml` even if the
+            price list's are higher; otherwise, the higher of the two is held.
+        transport: An httpx transport for all requests, such as
+            `httpx.AsyncHTTPTransport(verify=...)` or a `MockTransport`. It replaces the
+            environment's proxies, and is closed with the client.
 
     Raises:
-        InputError: A setting is not acceptable.
+        InputError: A setting is invalid.
         AuthError: The key is missing, wrong or inactive.
         ServiceError: The service does not answer, or the sandbox cannot be started.
     """
@@ -173,11 +173,11 @@ def estimate(
         body: The fields by name, as a mapping.
         fields: The fields, as in `client.estimate()`; they override those of the body.
         seconds: Known durations of media in the body, seconds by URL.
-        catalog: Where the function is looked up; all declared ones by default.
+        catalog: The functions to search; all declared ones by default.
 
     Raises:
-        InputError: The function is unknown, or a field that the price is made from
-            is missing or wrong.
+        InputError: The function is unknown, or a field that determines the price is
+            missing or invalid.
     """
     values: object = {} if body is None else body
     if not isinstance(values, Mapping):

@@ -129,7 +129,7 @@ class InputError(MediakitError):
         accepted: What is accepted, in words.
         spec: The section of the interface specification with the rule, such as
             "4.17". Users do not have that text, so it is not part of the message.
-        then: What was and was not sent or changed, as a sentence.
+        then: A sentence on what was sent or changed.
         sent: Whether the service received it; see `MediakitError`.
         problems: All problems if several fields are wrong, including this one.
     """

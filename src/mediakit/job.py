@@ -78,7 +78,7 @@ class Job(JobFacts, Blocking, ProcessBound):
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job continues.
+            WaitTimeoutError: The timeout was reached; the job continues.
             GoneError: The service no longer knows it.
         """
         self._show_wait()
@@ -185,9 +185,9 @@ class Job(JobFacts, Blocking, ProcessBound):
         """Show the job in this cell: live, and as a card in the saved notebook.
 
         Args:
-            embed: Make the result part of the notebook, 1.33 times its size, which
-                the card says; what a browser cannot play is embedded as a small copy.
-                The notebook otherwise keeps a small picture, the facts and the link.
+            embed: Embed the result in the notebook, which grows by 1.33 times its size;
+                a result that browsers cannot play is embedded as a small copy.
+                Otherwise the notebook keeps a small picture, the facts and the link.
         """
         from mediakit.widgets.form.job_cell import display_job
         from mediakit.widgets.job.waiting import leave_to_card

@@ -31,10 +31,10 @@ class Problem:
         field: The field, such as "duration" or "images[0]".
         got: The value that was given; None if there was none.
         accepted: What is accepted, in words.
-        said: What is wrong, to follow the field's name, if "must be" and `accepted`
-            do not fit.
-        required: Of a missing value, when it is required, such as " when detail is
-            true"; "" for always. None for any other problem.
+        said: A predicate that follows the field's name, if "must be" and `accepted` do
+            not fit.
+        required: For a missing value, the condition that requires it, such as " when
+            detail is true"; "" for always. None for any other problem.
     """
 
     field: str

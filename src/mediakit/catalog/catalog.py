@@ -53,8 +53,8 @@ class Catalog:
 
     Args:
         functions: The functions, each with its path.
-        left_out: The functions of the service that cannot be used here: by path, the
-            body that they take in place of a JSON object.
+        left_out: The functions of the service that cannot be used here, by path, with a
+            description of their body.
     """
 
     def __init__(

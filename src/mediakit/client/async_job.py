@@ -161,7 +161,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
         Raises:
             JobFailedError: The job failed.
-            WaitTimeoutError: The time is over; the job continues.
+            WaitTimeoutError: The timeout was reached; the job continues.
             GoneError: The service no longer knows it.
         """
         self._jobs.on_wait(self)
@@ -176,7 +176,7 @@ class AsyncJob(JobFacts, ProcessBound):
             timeout_s: Seconds to wait; None waits without a limit.
 
         Raises:
-            WaitTimeoutError: The time is over; the charge still settles.
+            WaitTimeoutError: The timeout was reached; the charge still settles.
             GoneError: The service no longer knows the job.
             ServiceError: The charge has been unreadable for 30 s.
         """
@@ -282,9 +282,9 @@ class AsyncJob(JobFacts, ProcessBound):
                 `s3://bucket/folder/`; the working directory and the job's own name
                 when omitted.
             overwrite: Replace an existing file.
-            recipe: Add the request to the metadata of the file, where its format has a
-                place for it (PNG, JPEG, WebP, mp4 and mov), as the buttons of the page
-                do; otherwise, the bytes are as the service delivered them.
+            recipe: Add the request to the file's metadata (PNG, JPEG, WebP, mp4 and
+                mov), as the Download button does. Otherwise the file is saved as
+                delivered.
 
         Returns:
             The path of the file; the URL as text if one was given.
@@ -367,7 +367,7 @@ class AsyncJob(JobFacts, ProcessBound):
         Saved files are kept, and so is the job's row in the history with its charge.
 
         Args:
-            forget: Forget the texts about it in the history, too; see `forget`.
+            forget: Also delete the texts about it from the history; see `forget`.
 
         Raises:
             ConflictError: The job has not ended yet.
@@ -420,7 +420,7 @@ class AsyncJob(JobFacts, ProcessBound):
             ConflictError: The job has not failed.
             NotFoundError: It was not submitted from this history.
             BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: The same, of the client's budget.
+            BudgetError: It may cost more than is left of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)
@@ -441,7 +441,7 @@ class AsyncJob(JobFacts, ProcessBound):
             PriceError: It costs more than `max_price`; nothing was sent.
             NotFoundError: It was not submitted from this history.
             BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: The same, of the client's budget.
+            BudgetError: It may cost more than is left of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)

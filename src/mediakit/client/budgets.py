@@ -62,7 +62,7 @@ class Budget:
 
     Args:
         name: The name. Budgets with the same name and period are the same budget.
-        limit: The most that may be spent, such as "$500", `Decimal("499.99")` or 500.
+        limit: The spending limit, such as "$500", `Decimal("499.99")` or 500.
         period: "month" resets at the start of each calendar month in UTC, by the
             client's clock. A request counts in the month in which it is sent. None
             never resets.
@@ -127,9 +127,9 @@ class BudgetState:
     """How much of a budget is used, in micro-USD.
 
     Args:
-        limit_micro_usd: What may be spent in all.
+        limit_micro_usd: The limit.
         spent_micro_usd: Settled charges.
-        reserved_micro_usd: Held for what is in flight, at its upper price.
+        reserved_micro_usd: Holds for requests in flight, at their upper price.
     """
 
     limit_micro_usd: int
@@ -227,7 +227,7 @@ class Caller:
 
     Args:
         sweep: The id of the sweep that submits it; None for none.
-        margin: How much of the sweep's budget is kept for each micro-USD held.
+        margin: The part of the sweep's budget to reserve for each micro-USD held.
     """
 
     budget: Budget | None = None

@@ -63,7 +63,7 @@ class AsyncDeliveries(SecretReader):
                 "canceled".
             source_id: Only those of this job.
             endpoint_id: Only those to this endpoint.
-            limit: The most deliveries to read, from 1; all of them when omitted.
+            limit: The maximum number of deliveries, from 1; all of them when omitted.
 
         Returns:
             One row per delivery; the same columns without any. Instants are
@@ -131,7 +131,7 @@ class AsyncDeliveries(SecretReader):
         """Read one delivery.
 
         Raises:
-            InputError: It is not an id; nothing was sent.
+            InputError: The id is invalid; nothing was sent.
             NotFoundError: The organization has no such delivery.
             ServiceError: The service does not answer.
         """
@@ -143,7 +143,7 @@ class AsyncDeliveries(SecretReader):
         """Read the attempts of a delivery, oldest first; see `Attempt.words`.
 
         Raises:
-            InputError: It is not an id; nothing was sent.
+            InputError: The id is invalid; nothing was sent.
             NotFoundError: The organization has no such delivery.
             ServiceError: The service does not answer.
         """
@@ -156,12 +156,12 @@ class AsyncDeliveries(SecretReader):
         """Resend a delivered or failed delivery under the same id (spec 3.2).
 
         Returns:
-            The delivery as it is now.
+            The updated delivery.
 
         Raises:
-            InputError: It is not an id; nothing was sent.
+            InputError: The id is invalid; nothing was sent.
             NotFoundError: The organization has no such delivery.
-            ConflictError: It is not in a state for that.
+            ConflictError: The delivery is in another state.
             ServiceError: The service does not answer.
         """
         path = f"{_path(delivery_id)}/replay"

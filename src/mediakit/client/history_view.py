@@ -58,7 +58,7 @@ class AsyncHistoryView:
             project: Only those with this label.
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
-            params: With the parameters of the requests, so that
+            params: Include the parameters of the requests, so that
                 `frame.groupby("resolution")` works.
 
         Returns:
@@ -190,8 +190,8 @@ class AsyncHistoryView:
 
         Args:
             job_ids: Jobs to read.
-            folders: Folders with saved results; includes their subfolders. Of files
-                that somebody else may have written, only what can be checked counts.
+            folders: Folders with saved results, searched with their subfolders. Anybody
+                may have written the files, so only verifiable contents are used.
             deliveries: Search the service's log of deliveries (spec 4.20).
 
         Returns:
@@ -217,7 +217,7 @@ class AsyncHistoryView:
             The path of the new file. `connect(history=...)` opens it.
 
         Raises:
-            InputError: The history is a Postgres, or the file exists or cannot be
+            InputError: The history is in Postgres, or the file exists or cannot be
                 written.
         """
         target = local_file(path)

@@ -29,14 +29,14 @@ class JobState:
     """The state of a job at one moment.
 
     Args:
-        entry: The entry. A job that was submitted elsewhere has one in memory, with
-            what its record says.
+        entry: The entry. For a job that was submitted elsewhere, it exists only in
+            memory.
         record: The service's newest record.
         media_type: The medium of its output.
         started_at: When it was first seen running.
         usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
         reused: An earlier process submitted it; this one found it in the history.
-        trouble: A sentence while it cannot be read; None otherwise.
+        trouble: Why it cannot be read, as a sentence; None otherwise.
         service: The name of the service in messages.
         names: Names of media by URL, as far as the client has learned them.
     """

@@ -28,8 +28,8 @@ class Sandbox(BaseModel):
         port: The port; 0 takes the previous one of this data directory, or any.
         api_key: The organization's key; None keeps or creates one.
         balance_micro_usd: The opening balance of a new data directory, micro-USD.
-        concurrency: How many jobs run at once; 0 leaves every job queued.
-        queue_size: How many jobs may wait before further ones are rejected.
+        concurrency: The number of jobs that run at once; 0 leaves every job queued.
+        queue_size: The number of jobs that may wait; further ones are rejected.
         speed: How fast the sandbox's clock runs; 1 is real time.
         allow_loopback_callbacks: Let callbacks and input URLs reach this machine,
             over http and on any port.

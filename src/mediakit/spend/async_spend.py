@@ -240,7 +240,7 @@ class AsyncSpend:
 
         Args:
             budget: The budget.
-            month: For a budget by month: which one, YYYY-MM; the current one by the
+            month: The month of a monthly budget, YYYY-MM; the current one by the
                 client's clock when omitted.
 
         Returns:
@@ -274,8 +274,8 @@ class AsyncSpend:
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted. For
                 a month that is over, the forecast is its exact sum.
-            budget: What to compare it with: a `mk.Budget`, or an amount such as "$5",
-                which the spend of all keys, the project or the key is compared with.
+            budget: The budget to compare with: a `mk.Budget`, or an amount such as "$5"
+                for the spend of all keys, the project or the key.
             project: Only of this project, by the charges in this history.
             api_key_id: Only of this key, by the service's daily report.
             until: The last day on which spend is expected, such as the end of a
@@ -351,8 +351,8 @@ class AsyncSpend:
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
             end: The last day, included; yesterday by the service's clock when omitted.
-            by: Judge each function, kind, key, model or project on its own: one of
-                "function", "kind", "key", "model" and "project", or a list of these.
+            by: Judge each group separately: "function", "kind", "key", "model" or
+                "project", or a list of these.
 
         Returns:
             One row per unusual day: day (datetime64), the columns `by` (str),
@@ -397,7 +397,7 @@ class AsyncSpend:
         """Read some days; from this history if the report is unreadable.
 
         Returns:
-            The rows, and words for whose they are if they are of this history alone.
+            The rows, and a note on their origin if they come from this history alone.
         """
         try:
             return await self.daily(first, last, by=by), ""
@@ -413,7 +413,7 @@ class AsyncSpend:
 
         Args:
             month: YYYY-MM in UTC; None for this month by the service's clock.
-            path: The file; an existing file is replaced once all is written.
+            path: The file; an existing file is replaced when the new one is complete.
 
         Returns:
             The path of the file.

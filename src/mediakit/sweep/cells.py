@@ -62,7 +62,7 @@ class Cell:
     Args:
         axes: The value of each axis.
         fields: The fields, as for `client.submit`.
-        take: Which draw of its point it is, from 1.
+        take: The number of its take, from 1.
         sent_take: The take to send; 1 if the seed distinguishes the takes.
         problem: Why it cannot be sent; None if it can.
         estimate: Its price.

@@ -185,15 +185,16 @@ class ModelJudge:
         base_url: The server, up to `/chat/completions`, such as
             `http://localhost:11434/v1`.
         model: The name of the model.
-        rubric: What to judge, as a sentence by name; each name is a column of 1 to 5.
-        api_key: The key of that server, if it wants one; it is in no output.
+        rubric: The criteria, as a sentence by name; each name becomes a column of 1 to
+            5.
+        api_key: The key of that server, if it needs one; no output contains it.
         frames: The number of frames of a clip that it sees.
-        options: Further fields of the request, such as {"temperature": 0}.
+        options: Additional fields of the request, such as {"temperature": 0}.
         usd_per_million_tokens: The prices of a million tokens of the question and of
             the answer, such as ("0.15", "0.60").
         timeout_s: How long to wait for an answer.
-        transport: How to reach the server; for proxies and tests.
-        clock: The clock of the pauses before it is asked again; for tests.
+        transport: An httpx transport, for proxies and tests.
+        clock: The clock for pauses between retries, for tests.
 
     Raises:
         InputError: The rubric is empty, a name in it is taken, a price is not an
@@ -267,9 +268,9 @@ class ModelJudge:
 
         Raises:
             ServiceError: The server cannot be reached.
-            JudgeError: The server rejects the request, or the model did not answer as
-                asked; it has what that cost.
-            ValueError: There is nothing to see.
+            JudgeError: The server rejects the request, or the answer is unusable; the
+                error has its cost.
+            ValueError: The output has no picture.
         """
         frames = sampled_colours(path, self.frames)
         if not frames:

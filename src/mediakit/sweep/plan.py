@@ -203,15 +203,16 @@ class PlanFacts:
             axis: The axis that will be compared; by default, the first one that is not
                 sent one value after the other, such as the prompt.
             value: What will be compared: "rating", in whole stars, or a score.
-            deviation: How much the difference varies from pair to pair. 1 is usual of
-                stars; `results.compare(...).frame` has it of an earlier sweep.
-            budget: Count only the pairs that a run with this budget completes.
+            deviation: The standard deviation of the difference between pairs. 1 is
+                usual for stars; `results.compare(...).frame` has that of an earlier
+                sweep.
+            budget: Count only the pairs that fit this budget.
 
         Returns:
-            How likely this plan is enough, how many pairs are, and for how much.
+            The power of this plan, and the number and price of the pairs needed.
 
         Raises:
-            InputError: No such axis can be compared, or an argument is not acceptable.
+            InputError: The axis cannot be compared, or an argument is invalid.
         """
         return power_of(
             self,

@@ -406,17 +406,17 @@ class AsyncResults(ProcessBound):
         a final. Equal requests count once.
 
         Args:
-            k: How many results; with `best`, all of them by default.
-            by: The column that says how good a result is: "rating", or a score.
-            best: An axis, such as "prompt": only results of the value with the best
-                mean, such as of the best version. `plan.note` names it.
-            where: Only results with these values of columns, such as
-                `{"prompt": "v1"}`; a list for any of several.
-            ascending: Whether a lower value is better, such as of a flicker.
+            k: The number of results; with `best`, all of them by default.
+            by: The column to rank by: "rating", or a score.
+            best: An axis, such as "prompt": only results with the axis value that has
+                the best mean, such as the best version. `plan.note` names it.
+            where: Only results with these column values, such as `{"prompt": "v1"}`; a
+                list matches any of its values.
+            ascending: Whether lower values are better, as for flicker.
             changes: The fields to change, such as `resolution="1080p"`.
 
         Raises:
-            InputError: Nothing is kept or rated, or an argument is not acceptable.
+            InputError: Nothing is kept or rated, or an argument is invalid.
         """
         choice = {"best": best, "where": where, "ascending": ascending}
         return await self.plan._best(await self.frame(), k, by, changes, **choice)
@@ -436,13 +436,13 @@ class AsyncResults(ProcessBound):
         """Run the best results again with other values, within a budget.
 
         Args:
-            k: How many results; with `best`, all of them by default.
-            by: The column that says how good a result is: "rating", or a score.
-            best: An axis, such as "prompt": only results of the value with the best
-                mean, such as of the best version. `plan.note` names it.
-            where: Only results with these values of columns, such as
-                `{"prompt": "v1"}`; a list for any of several.
-            ascending: Whether a lower value is better, such as of a flicker.
+            k: The number of results; with `best`, all of them by default.
+            by: The column to rank by: "rating", or a score.
+            best: An axis, such as "prompt": only results with the axis value that has
+                the best mean, such as the best version. `plan.note` names it.
+            where: Only results with these column values, such as `{"prompt": "v1"}`; a
+                list matches any of its values.
+            ascending: Whether lower values are better, as for flicker.
             budget: As for `plan.run`.
             changes: As for `promotion`, whose plan this runs.
 
@@ -477,14 +477,14 @@ class AsyncResults(ProcessBound):
                 awaited for 8 outputs at a time, on the loop that awaits this, or in the
                 background for a blocking call. A process pool must be able to import
                 it.
-            executor: Where to run it, such as a `ThreadPoolExecutor`, a
-                `ProcessPoolExecutor` or the executor of a Dask client; this process by
-                default. Its workers must be able to read the files. An asynchronous
-                function takes none.
-            version: Stands for all that the scorer uses beside its source; by default
-                `fn.version`, or the plain data that the function uses. Scores of one
-                that uses other objects, or has attributes, are not reused without a
-                version, and a warning says so.
+            executor: An executor for the calls, such as a `ThreadPoolExecutor`, a
+                `ProcessPoolExecutor` or the executor of a Dask client; by default, they
+                run in this process. Its workers must be able to read the files.
+                Asynchronous functions cannot use one.
+            version: Identifies everything that the scorer uses besides its source; by
+                default `fn.version`, or the plain data that the function uses. Without
+                a version, the scores of a function that uses other objects, or has
+                attributes, are not reused, and a warning says so.
 
         Returns:
             One row per output: `job_id` (str), one column per value (float64 or str),
@@ -494,7 +494,7 @@ class AsyncResults(ProcessBound):
             and a warning says so, also before the judge is asked again.
 
         Raises:
-            InputError: An argument is not acceptable; nothing was downloaded.
+            InputError: An argument is invalid; nothing was downloaded.
         """
         loop = asyncio.get_running_loop() if is_asynchronous(fn) else None
         its = (self.run, self.files.fetch, fn, executor, version, loop)
@@ -571,7 +571,7 @@ class AsyncResults(ProcessBound):
             rating: 1 to 5; None clears the rating.
 
         Raises:
-            InputError: The rating is not one of these, or the job failed.
+            InputError: The rating is invalid, or the job failed.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, rating=rating)
@@ -584,7 +584,7 @@ class AsyncResults(ProcessBound):
             keep: False to undo it.
 
         Raises:
-            InputError: `keep` is neither true nor false, or the job failed.
+            InputError: `keep` is not a boolean, or the job failed.
             NotFoundError: The history has no such job.
         """
         await self._judge(job, keep=keep)

@@ -124,9 +124,9 @@ class RunningSandbox:
         the same arguments adds nothing.
 
         Args:
-            days: How many days it covers; it ends yesterday.
+            days: The number of days, ending yesterday.
             jobs: The number of jobs.
-            seed: The same seed makes the same past.
+            seed: The seed of the generated jobs.
 
         Returns:
             A summary of the past, and in `added` how many jobs were added now.
