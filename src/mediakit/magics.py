@@ -236,7 +236,7 @@ def own_parser() -> ArgumentParser:
     """Return the parser of the options common to all functions."""
     parser = _Parser()
     add = parser.add_argument
-    again = "the draw of this request: a whole number from 1, or next for another one"
+    again = "the number of the take, from 1, or next for another one"
     add("--take", type=_take, default=1, help=again)
     variable = "use the client in this variable"
     add("--client", metavar="NAME", help=variable)

@@ -52,7 +52,7 @@ class Submission:
     """The exact bytes to send."""
     prompt: str | None
     webhook_url: str | None = field(repr=False)
-    take: int  # the number of the draw of this content, from 1
+    take: int  # the number of the take of this content, from 1
     attempt: int  # the number of the attempt at this take, from 1
     estimate_kind: str
     estimate_low_micro_usd: int | None  # None is unknown

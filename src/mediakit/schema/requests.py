@@ -86,7 +86,7 @@ class Prompt(_Marker):
 
 @dataclass(frozen=True)
 class Seed(_Marker):
-    """Marks an integer that only makes a draw repeatable."""
+    """Marks an integer that only makes a take repeatable."""
 
     seed: bool = True
 

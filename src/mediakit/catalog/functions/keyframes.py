@@ -88,7 +88,7 @@ class Keyframes(
     resolution: Literal["720p", "1080p"] = "1080p"
     """Size of the short side."""
     seed: Annotated[int | None, Seed()] = None
-    """Makes the draw repeatable; random when omitted."""
+    """Makes the result repeatable; random when omitted."""
     prompt: Annotated[str | None, Prompt()] = None
     """How the picture moves, for all transitions."""
     transition_duration_s: Annotated[int, Field(ge=1, le=10), Unit("s")] = 5

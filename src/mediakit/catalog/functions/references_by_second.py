@@ -60,7 +60,7 @@ class ReferenceToVideoR3(
     watermark: bool = False
     """Mark the video as generated."""
     seed: Omittable[Annotated[int, Seed()]] = None
-    """Makes the draw repeatable; random when omitted."""
+    """Makes the result repeatable; random when omitted."""
 
     rules = (CITES_PICTURES,)
 
@@ -152,7 +152,7 @@ class ReferenceToVideoR5(
     ] = None
     """Reference sounds; they may be the only references."""
     seed: Omittable[Annotated[int, Field(ge=-1, le=4_294_967_295), Seed()]] = None
-    """Makes the draw repeatable."""
+    """Makes the result repeatable."""
     aigc_watermark: Annotated[Omittable[bool], Title("AI-content watermark")] = None
     """Mark the video as generated."""
 

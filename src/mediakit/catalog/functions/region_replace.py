@@ -55,7 +55,7 @@ class RegionReplace(
     duration_s: Annotated[Literal[5, 10], Unit("s")] = 5
     """Length of the video."""
     seed: Annotated[int | None, Seed()] = None
-    """Makes the draw repeatable; random when omitted."""
+    """Makes the result repeatable; random when omitted."""
     negative_prompt: Annotated[str | None, Prompt()] = None
     """What the video should not show."""
 

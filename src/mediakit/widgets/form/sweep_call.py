@@ -46,7 +46,7 @@ class SweepChoice:
     varied: tuple[str, ...] = ()  # in the order in which they were ticked
     # what each axis' control holds, also of fields that no longer vary
     entries: Mapping[str, AxisInput] = field(default_factory=dict)
-    takes: int = 1  # draws of each combination
+    takes: int = 1  # takes of each combination
 
     def with_varied(self, spec: FieldSpec, value: object) -> SweepChoice:
         """Return the choice with another varied field, which begins with a value."""
