@@ -688,7 +688,7 @@ def test_a_form_lists_its_keys_behind_a_button_and_they_do_what_it_says(
     keys.focus()
     keys.press("Enter")
     expect(keys).to_have_attribute("aria-expanded", "true")
-    listed = shown.el.locator(".mk-keys kbd")
+    listed = shown.el.locator(".mk-keys b")
     expect(listed.first).to_be_visible()
     prompt, duration = shown.field("Prompt"), shown.field("Duration")
     duration.press("ArrowUp")

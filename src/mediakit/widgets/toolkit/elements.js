@@ -41,7 +41,7 @@ const folding = (text, turn, name = "mk-fold") => {
 };
 // The keys of a widget with what each does, behind a button.
 const makeKeys = (keys, { isOpen = false } = {}) => {
-  const rows = keys.map(([key, act]) => makeBox("", make("kbd", "", key), ` ${act}`));
+  const rows = keys.map(([key, act]) => makeBox("", make("b", "", key), ` ${act}`));
   const list = makeBox("mk-facts mk-quiet mk-small-print mk-keys", ...rows);
   const turn = (opens) => {
     setFold(fold, opens);
