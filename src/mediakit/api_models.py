@@ -78,7 +78,7 @@ class JobStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """Tell whether this is a final state."""
+        """Return whether this is a final state."""
         return self in (JobStatus.COMPLETED, JobStatus.FAILED)
 
 

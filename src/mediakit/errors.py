@@ -1,11 +1,11 @@
-"""One tree of exceptions. Each says what happened, what was sent and what to do.
+"""The tree of exceptions. Each message says what happened and what to do.
 
-The sentences are for people. Programs read the attributes, above all `sent`: False if
+The messages are for people. Programs read the attributes, above all `sent`: False if
 nothing was sent, True if the request was sent and answered, None if it is not known
 whether it arrived.
 
 MediakitError
-├── InputError          a field, an argument or a file is not acceptable
+├── InputError          a field, an argument or a file is invalid
 ├── AuthError           the API key is missing, wrong or inactive
 ├── NotFoundError       no such job, function or record in this organization
 ├── ConflictError       not in this state, or one key with two bodies
@@ -121,7 +121,7 @@ def _same_error(
 
 
 class InputError(MediakitError):
-    """A field, an argument or a file is not acceptable; nothing was charged.
+    """A field, an argument or a file is invalid; nothing was charged.
 
     Args:
         field: The name of the field or argument.

@@ -303,7 +303,7 @@ class Estimate:
 
     @property
     def has_no_upper_end(self) -> bool:
-        """Tell whether the request costs something but has no known upper bound."""
+        """Return whether the request costs something without a known upper limit."""
         return self.low is not None and self.high is None
 
     def __str__(self) -> str:

@@ -145,7 +145,7 @@ class Stoppable:
 
 
 class PendingSubmissions:
-    """The submissions under way in one place, and one text for what they wait for."""
+    """The submissions in flight in one place, and a text on why they wait."""
 
     def __init__(self, noun: str, changed: Callable[[], object]) -> None:
         self._noun = noun
@@ -154,7 +154,7 @@ class PendingSubmissions:
 
     @property
     def text(self) -> str:
-        """Say what those wait for that are under way for a while already."""
+        """Explain what submissions that take long are waiting for."""
         late = [call for call, text in self._texts.items() if text]
         if not late:
             return ""

@@ -342,7 +342,7 @@ class ReferenceToVideoR4(
         return R4_OUTPUT.tokens(output_ms)
 
     def notes(self) -> Iterator[str]:
-        """Say what the nominal price leaves out."""
+        """Yield what the nominal price leaves out."""
         yield CHARGED_ON_TOKENS
         yield (
             "Tokens of input ($1.50 per 1M) and of text output ($9.00 per 1M) are "

@@ -96,5 +96,5 @@ class VideoUpscale(
             yield per_second(label, ms, ms, rate)
 
     def notes(self) -> Iterator[str]:
-        """Say what the price depends on."""
+        """Yield what the price depends on."""
         yield "The output is as long as its source."

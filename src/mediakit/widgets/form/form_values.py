@@ -33,17 +33,17 @@ Write = Callable[[Mapping[str, object]], None]
 
 
 class FormValues(Mapping[str, Any]):
-    """What the fields of a form hold, always as it is now.
+    """The current values of a form's fields.
 
-    Setting a value moves the form's controls, and what people do in the form can be
-    read here at once:
+    Setting a value moves the form's controls, and edits in the form can be read here at
+    once:
 
         form.values.duration = 7
         form.values.update(prompt="a kite", resolution="1080p")
         form.values["duration"]
 
-    A field whose name is a method of mappings, such as "items", is there with
-    brackets only. None means "not sent"; set, it gives a field its default back.
+    A field whose name is a method of mappings, such as "items", is available only with
+    brackets. None means "not sent"; setting it restores the field's default.
     """
 
     def __init__(self, read: Read, write: Write) -> None:
