@@ -185,6 +185,31 @@ def test_intervals_have_most_of_the_width_beside_long_prompts():
         assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[:n])
 
 
+CHINESE = [
+    "一只白色的陶瓷咖啡杯放在雪地上清晨的阳光",
+    "一只白色的陶瓷咖啡杯放在沙滩上傍晚的阳光电影感",
+    "意式浓缩咖啡的微距镜头奶泡缓缓流动浅景深",
+]
+
+
+@pytest.mark.parametrize("prompts", [CHINESE, PROMPTS], ids=["Chinese", "English"])
+def test_long_names_of_a_small_plot_touch_neither_each_other_nor_the_amounts(prompts):
+    rows = REAL.replace({"prompt": dict(zip(PROMPTS, prompts, strict=True))})
+    wins = pd.DataFrame({"winner": prompts, "loser": prompts[1:] + prompts[:1]})
+    for draw in (
+        lambda ax: forest(compare(rows, "prompt"), ax=ax),
+        lambda ax: ranking(bradley_terry(wins), ax=ax),
+    ):
+        axes = draw(figure_of((5, 3), layout="constrained").subplots())
+        axes.figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[:n])
+        names = [text for text in axes.texts if text.get_position()[0] == 0.0]
+        assert len(names) == 3
+        right = axes.get_window_extent().x1
+        assert all(name.get_window_extent().x1 <= right for name in names)
+
+
 # -- ranking ----------------------------------------------------------------------
 
 WINS = pd.DataFrame(

@@ -66,6 +66,51 @@ ROWS = pd.DataFrame(
 )
 
 
+MISSING = [None, float("nan"), pd.NA, pd.NaT]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+@pytest.mark.parametrize(
+    ("known", "dtype"),
+    [("sky", "category"), (7, "Int64"), (0.5, "float64"), (True, "boolean")],
+    ids=repr,
+)
+def test_a_missing_label_stays_missing_and_empty_text_stays_text(
+    client: Client, missing: Any, known: Any, dtype: str
+) -> None:
+    prompts = ["a kite", "a gull", "a crane"]
+    rows = pd.DataFrame({"prompt": prompts}).assign(
+        expected=pd.Series([known, missing, known], dtype="object"),
+        hint=pd.Series(["x", missing, ""], dtype="object"),
+    )
+    labels = ["expected", "hint"]
+    plan = client.sweep("text-to-video", rows=rows, labels=labels, duration=3)
+    frame = plan.frame()
+    assert frame["expected"].isna().tolist() == [False, True, False]
+    assert frame["expected"].dropna().tolist() == [known, known]
+    assert frame["expected"].dtype == dtype
+    assert frame["hint"].isna().tolist() == [False, True, False]
+    assert frame["hint"].dropna().tolist() == ["x", ""]
+
+
+def test_a_value_that_is_not_set_is_missing_in_every_frame(client: Client) -> None:
+    prompts = ["a kite", "a gull"]
+    rows = pd.DataFrame({"prompt": prompts, "resolution": ["1080p", None]})
+    plan = client.sweep(
+        "text-to-video",
+        rows=rows.assign(id=pd.array([1, None], "Int64")),
+        labels=["id"],
+        duration=3,
+    )
+    results = run(client, plan)
+    for each in (plan, results, client.sweep_results(results.id)):
+        frame = each.frame()
+        assert frame["resolution"].isna().tolist() == [False, True]
+        assert frame["id"].isna().tolist() == [False, True]
+    wall: Any = results.gallery(rows="resolution")
+    assert ">None<" not in wall._repr_mimebundle_()["text/html"]
+
+
 def test_labels_are_carried_and_never_sent(client: Client) -> None:
     labels = ["id", "expected"]
     plan = client.sweep("text-to-video", rows=ROWS, labels=labels, duration=3, takes=2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from contextlib import suppress
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 BOX = "\N{WHITE SQUARE}"
@@ -24,6 +25,22 @@ def drawable(text: str) -> str:
     if glyphs.issuperset(text):
         return text
     return "".join(each if each in glyphs else _instead_of(each) for each in text)
+
+
+def letters_wide(text: str) -> int:
+    """Return the width of a text in letters; a wide one, as of Chinese, counts two."""
+    return sum(map(_letters, text))
+
+
+def beginning(text: str, letters: int) -> str:
+    """Return as much of a text as is at most so many letters wide."""
+    widths = accumulate(map(_letters, text))
+    return text[: sum(width <= letters for width in widths)]
+
+
+def _letters(character: str) -> int:
+    is_wide = character == BOX or unicodedata.east_asian_width(character) in "WF"
+    return 2 if is_wide else 1
 
 
 def _instead_of(character: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
+from mediakit.plots.glyphs import letters_wide
 from mediakit.plots.style import (
     CHARGE,
     Canvas,
@@ -351,9 +352,10 @@ def forest(
     canvas = canvas_on(ax, theme, _inches(whole))
     if drawn.empty:
         return canvas.empty(drawn, "Differences", "Nothing to compare")
+    values = list(dict.fromkeys(map(str, [*drawn["first"], *drawn["second"]])))
+    short = dict(zip(values, canvas.names(values, keep="begin"), strict=True))
     names = [
-        f"{canvas.name(str(second), keep='begin')} − "  # noqa: RUF001
-        f"{canvas.name(str(first), keep='begin')}"
+        f"{short[str(second)]} − {short[str(first)]}"  # noqa: RUF001
         for first, second in zip(drawn["first"], drawn["second"], strict=True)
     ]
     ranges = drawn.apply(lambda row: f"  ({row.low:+z.2g} to {row.high:+z.2g})", axis=1)
@@ -438,7 +440,7 @@ def ranking(
 
 def _are_above(names: Sequence[str]) -> bool:
     """Return whether names are too long to stand beside their rows."""
-    return max(map(len, names), default=0) > LONGEST_BESIDE
+    return max(map(letters_wide, names), default=0) > LONGEST_BESIDE
 
 
 def _inches(names: Sequence[str]) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from mediakit.catalog.catalog import REQUEST_TYPES
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
-from mediakit.plots.glyphs import NOTE, drawable
+from mediakit.plots.glyphs import NOTE, beginning, drawable, letters_wide
 from mediakit.rules import all_of
 
 if TYPE_CHECKING:
@@ -198,10 +198,11 @@ class Canvas:
         """
         text = self.drawable(text)
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
-        if len(text) <= longest:
+        if letters_wide(text) <= longest:
             return text
-        begin, end = text[: longest - 1].rstrip(), text[1 - longest :].lstrip()
-        return f"{begin}…" if keep == "begin" else f"…{end}"
+        if keep == "begin":
+            return f"{beginning(text, longest - 1).rstrip()}…"
+        return f"…{beginning(text[::-1], longest - 1)[::-1].lstrip()}"
 
     def names(
         self, texts: Sequence[str], *, keep: Literal["begin", "end"] = "end"
@@ -222,6 +223,7 @@ class Canvas:
         """Return the part of a name around a position, at most one name long."""
         text = self.drawable(text)
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
+        longest = longest * len(text) // letters_wide(text)
         begin = max(0, min(at - longest // 3, len(text) - longest))
         part = text[begin : begin + longest].strip()
         dots = ("…" if begin else "", "…" if begin + longest < len(text) else "")
