@@ -212,7 +212,7 @@ def test_what_cannot_score_is_refused_before_anything_is_downloaded(
         (b"sharp", "TypeError: the scorer returned b'sharp'; it must return a number"),
         ({"a": [1]}, r"TypeError: the scorer returned \[1\]"),
         ({"problem": 1}, "ValueError: the scorer names a value 'problem'"),
-        ({"judge_cost_micro_usd": 1}, "ValueError: .* 'judge_cost_micro_usd', which"),
+        ({"judge_cost_micro_usd": 1}, "ValueError: .* 'judge_cost_micro_usd', a"),
         ({"a": 1, "cost_micro_usd": 0.5}, "ValueError: cost_micro_usd must be whole"),
         ({"a": 1, "cost_micro_usd": -1}, r"ValueError: .*, from 0 \(got -1\)"),
     ],
