@@ -92,8 +92,8 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     lab.run_cell(3)
     assert lab.printed(3).strip() == "True"
     button(cell, "Erase…").click()
-    lab.see(1, "The service deletes the result and the request.")
-    lab.see(1, "What stays: the row in your history with its charge")
+    lab.see(1, "The service deletes stored media and requests.")
+    lab.see(1, "What stays: prompts and charges in your history")
     lab.cell(1).get_by_label("Also forget the prompt and settings").check()
     lab.screenshot("result-erase-question", cell)
     cell.get_by_role("button", name="Erase", exact=True).click()

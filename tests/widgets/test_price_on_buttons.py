@@ -83,7 +83,7 @@ def test_a_card_says_todays_price_of_another_take_and_of_another_try(
 
     client = priced.connect("2.00")
     for job, act, words in (
-        (made, "next", "Another take"),
+        (made, "take", "Another take"),
         (failed, "retry", "Try again"),
     ):
         card, count = Card(client.job(job.id)), len(priced.jobs)
@@ -103,13 +103,13 @@ def test_a_card_pays_no_more_than_its_label_for_a_clip_that_has_grown(
     client = priced.connect("0.34")
     job = client.submit("video-upscale", video_url=CLIP_URL).wait(PATIENCE_S)
     card = Card(job)
-    until(lambda: card.text("next") == "Another take · $0.152")
+    until(lambda: card.text("take") == "Another take · $0.152")
     priced.grow()
-    card.press("next", "Another take · $0.152")
+    card.press("take", "Another take · $0.152")
     assert "$0.608 instead of $0.152" in alert(card.view)
     assert len(priced.jobs) == 1
-    assert card.text("next") == "Another take · $0.608"
-    card.press("next", "Another take · $0.608")
+    assert card.text("take") == "Another take · $0.608"
+    card.press("take", "Another take · $0.608")
     until(lambda: card.added)
     card.view.close()
 

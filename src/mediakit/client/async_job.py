@@ -424,7 +424,7 @@ class AsyncJob(JobFacts, ProcessBound):
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)
-        return await self._jobs.submissions().attempt_again(self.id, price=price)
+        return await self._jobs.submissions().attempt_again(self.id, price)
 
     @networked
     async def next_take(self, *, max_price: Price | None = None) -> AsyncJob:
@@ -445,7 +445,7 @@ class AsyncJob(JobFacts, ProcessBound):
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)
-        return await self._jobs.submissions().next_take(self.id, price=price)
+        return await self._jobs.submissions().next_take(self.id, price)
 
 
 def read_timeout(timeout_s: object) -> float | None:

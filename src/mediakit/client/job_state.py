@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from mediakit.api_models import JobRecord, JobStatus
-from mediakit.catalog import Catalog, Function, title_at
+from mediakit.api_models import JobRecord, JobStatus, MediaFile
+from mediakit.catalog import Catalog, Function, declared_as, title_at
 from mediakit.client.idempotency_keys import NOTHING_KNOWN
 from mediakit.client.job_words import unreadable_text
 from mediakit.client.result_names import file_stem
@@ -21,7 +21,7 @@ from mediakit.history.merging import changes_from_job, further_status
 from mediakit.history.titles import NO_NAMES, subject_of, title_of
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
-from mediakit.web_urls import is_http, is_on_this_machine, parts_of
+from mediakit.web_urls import is_http, is_on_this_machine, parts_of, web_url
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,38 @@ class JobState:
     def estimate(self) -> Estimate | None:
         """Return its estimate; None for a job submitted elsewhere."""
         return estimate_of(self.entry) if self.entry.number else None
+
+    @property
+    def is_erased(self) -> bool:
+        """Return whether media and captured request were erased (spec 4.18)."""
+        return self.record.deleted_at is not None
+
+    @property
+    def output_file(self) -> MediaFile | None:
+        """Return the file of the output; None until there is one, and once erased."""
+        output = self.record.output
+        return None if output is None or self.is_erased else output.file
+
+    @property
+    def has_output(self) -> bool:
+        """Return whether there is an output that can be shown and saved."""
+        return self.output_file is not None
+
+    @property
+    def before_url(self) -> str | None:
+        """Return the URL of the input that the output can be compared with."""
+        before = self.body.get(declared_as(self.kind).compared_with)
+        after = None if self.output_file is None else web_url(self.output_file.url)
+        comparable = self.media_type in ("video", "image")
+        if after is None or not comparable or not isinstance(before, str):
+            return None
+        if web_url(before) is None:
+            return None
+        # A sandbox moves to another port when it starts.
+        if not (is_on_this_machine(before) and is_on_this_machine(after)):
+            return before
+        now = parts_of(after)
+        return parts_of(before)._replace(scheme=now.scheme, netloc=now.netloc).geturl()
 
     @property
     def output_url(self) -> str | None:

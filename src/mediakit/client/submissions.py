@@ -230,7 +230,6 @@ class Submissions:
     async def attempt_again(
         self,
         job_id: str,
-        caller: Caller = ANYONE,
         price: Estimate | None = None,
     ) -> AsyncJob:
         """Submit a failed job's request again, with a fresh key (spec 4.3).
@@ -238,7 +237,7 @@ class Submissions:
         Returns a later attempt if that has not failed, so that two calls do not pay
         twice.
         """
-        failed = await self._known(job_id)
+        failed, caller = await self._known(job_id), _ASKER.get()
         if failed.status is not JobStatus.FAILED:
             raise ConflictError(
                 f"{job_id} has not failed, so there is nothing to retry. Nothing "
@@ -270,14 +269,13 @@ class Submissions:
     async def next_take(
         self,
         job_id: str,
-        caller: Caller = ANYONE,
         price: Estimate | None = None,
     ) -> AsyncJob:
         """Submit another take of a job's request, with the bytes that were sent.
 
         It belongs to no cell of a sweep, but counts against the caller's sweep.
         """
-        before = await self._known(job_id)
+        before, caller = await self._known(job_id), _ASKER.get()
         draw = replace(take_of(before, self._service, take=1), sweep=caller.sweep)
         entry = await self._unanswered(draw_of(draw))
         fresh = entry is None
@@ -288,7 +286,7 @@ class Submissions:
             return await self._send(claims, entry, sent_before=not fresh)
 
     def _claims(self, caller: Caller, price: Estimate | None = None) -> _Claims:
-        caller = replace(caller, origin=_ORIGIN.get())
+        caller = replace(caller, origin=_ASKER.get().origin)
         return _Claims(self._place, self._admission, caller, price)
 
     async def _known(self, job_id: str) -> Entry:
@@ -512,18 +510,19 @@ def read_take(take: object) -> Take:
     return count
 
 
-_ORIGIN: ContextVar[str | None] = ContextVar("mediakit_origin", default=None)
+_ASKER: ContextVar[Caller] = ContextVar("mediakit_asker", default=ANYONE)
 
 
 @contextmanager
-def asking_from(origin: str | None) -> Iterator[None]:
+def asking_from(origin: str | None, caller: Caller = ANYONE) -> Iterator[None]:
     """Attribute the submissions within the block to a form.
 
-    This is a context variable because `submit`, `retry` and `next_take` are public, and
-    the user's own calls have no form.
+    Another take and another attempt count against the caller's budget. This is a
+    context variable because `submit`, `retry` and `next_take` are public, and the
+    user's own calls have no form.
     """
-    token = _ORIGIN.set(origin)
+    token = _ASKER.set(replace(caller, origin=origin))
     try:
         yield
     finally:
-        _ORIGIN.reset(token)
+        _ASKER.reset(token)

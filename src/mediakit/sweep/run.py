@@ -20,6 +20,7 @@ from mediakit.client.io_thread import CLOSED, ClosedError
 from mediakit.client.listeners import Listeners
 from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.client.stopping import PendingSubmissions
+from mediakit.client.submissions import asking_from
 from mediakit.clock import SystemClock
 from mediakit.errors import (
     NOTHING_SENT,
@@ -391,7 +392,8 @@ class Run:
         caller = replace(self.budget.caller, margin=margin)
         if request is None:
             again = components.submissions.attempt_again
-            job = await again(str(failed and failed.job_id), caller, price)
+            with asking_from(None, caller):
+                job = await again(str(failed and failed.job_id), price)
             del self._failed[cell]
         else:
             submit = components.submissions.submit

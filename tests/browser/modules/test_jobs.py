@@ -260,7 +260,7 @@ def test_paid_buttons_take_one_click_and_say_what_stood_on_them(
     button.dblclick()
     rest(bare.page)
     assert bare.heard
-    assert job.acts == [("next", {"text": "Another take · $0.34"})]
+    assert job.acts == [("take", {"text": "Another take · $0.34"})]
 
 
 def test_a_double_click_that_answers_a_question_buys_nothing_that_comes_there(
@@ -286,7 +286,7 @@ def test_a_double_click_that_answers_a_question_buys_nothing_that_comes_there(
     rest(bare.page)
     assert bare.heard
     assert [name for job in jobs for name, _ in job.acts] == ["erase"]
-    assert jobs[0].acts == [("erase", {"forget": False})]
+    assert jobs[0].acts == [("erase", {"ticked": False})]
 
 
 def test_erasing_may_forget_too_and_a_file_is_replaced_only_when_asked(
@@ -307,7 +307,7 @@ def test_erasing_may_forget_too_and_a_file_is_replaced_only_when_asked(
     assert job.acts == [
         ("save", {"overwrite": False}),
         ("save", {"overwrite": True}),
-        ("erase", {"forget": True}),
+        ("erase", {"ticked": True}),
     ]
 
 

@@ -217,7 +217,7 @@ def paid(bare: BarePage) -> int:
     return sum(
         each.get("do") == "generate"
         or "run" in each
-        or each.get("act") in ("next", "retry")
+        or each.get("act") in ("take", "retry")
         for each in acts
     )
 

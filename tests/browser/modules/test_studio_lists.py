@@ -75,7 +75,6 @@ def state(place: str, **changes: Any) -> dict[str, Any]:
         "counts": {"compare": 0, "save": 0, "erase": 0},
         "question": "",
         "kept": 0,
-        "may_save": True,
         "opened": None,
         "comparing": False,
         **changes,
@@ -157,7 +156,7 @@ def test_ticks_ranges_filters_and_questions_are_sent(bare: BarePage) -> None:
     expect(el).to_contain_text("You marked 1 of them to keep.")
     expect(el.get_by_role("checkbox", checked=True)).to_have_count(2)
     el.get_by_role("button", name="Yes, erase 2 results").click()
-    assert bare.heard[-1]["act"] == "erase"
+    assert bare.heard[-1] == {"act": "all", "name": "erase", "folder": "results"}
 
 
 def test_results_are_rated_in_the_list_by_mouse_and_by_keys(bare: BarePage) -> None:

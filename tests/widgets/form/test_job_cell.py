@@ -67,7 +67,7 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     client: Client, picture_job: Job, column: JobCell, sent: Publications
 ) -> None:
     first = column.add(picture_job.core)
-    press(first, "next")
+    press(first, "take")
     eventually(lambda: len(shown(column)) == 2)
     assert shown(column)[1] == first.id
     eventually(lambda: len(sent.cards) == 2)
@@ -78,7 +78,7 @@ def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
     client: Client, column: JobCell
 ) -> None:
     view = column.add(AsyncJob(client.components.jobs, state_of("completed")))
-    press(view, "next", text="Another take · $0.34")
+    press(view, "take", text="Another take · $0.34")
     eventually(lambda: "is not in this history" in alert(view))
     eventually(lambda: view.payload["busy"] == [])
     assert len(shown(column)) == 1

@@ -334,8 +334,8 @@ def test_a_local_file_and_the_next_take_of_its_result_belong_to_their_form(
     until(lambda: form.state.submit_reason is None, form)
     press_generate(form)
     (view,) = form.jobs
-    until(lambda: "next" in view.payload["acts"])
-    press(view, "next", text=view.payload["prices"]["next"])
+    until(lambda: "take" in view.payload["acts"])
+    press(view, "take", text=view.payload["prices"]["take"])
     until(lambda: len(form.jobs) == 2, form)
     made = ids(form)
 

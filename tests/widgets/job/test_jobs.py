@@ -84,7 +84,7 @@ def test_a_message_reaches_its_job_and_other_messages_are_left_to_others(
     for said in others:
         widget._handle_custom_msg(said, [])
     assert heard == []
-    asked = {"job": "media_0", "act": "erase", "forget": True}
+    asked = {"job": "media_0", "act": "erase", "ticked": True}
     widget._handle_custom_msg(asked, [])
     assert heard == [("erase", asked)]
     widget.close()

@@ -13,18 +13,17 @@ import pytest
 from mediakit import Client, Job
 from mediakit.api_models import ErrorCode
 from mediakit.client import AsyncJob, JobState
+from mediakit.client.acts import ACTS, FORGOTTEN, act_of
 from mediakit.errors import ConflictError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.job_cell import display_job
 from mediakit.widgets.job.payload import (
     JobHost,
     Shown,
-    before_of,
     job_payload,
     offered,
-    paid_text,
 )
-from mediakit.widgets.job.view import FORGOTTEN, SECOND_CLICK_S, JobView
+from mediakit.widgets.job.view import SECOND_CLICK_S, JobView
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,
@@ -49,6 +48,11 @@ DONE = ("download", "save", "erase")
 FULL = JobHost(add=lambda job: None, vary=lambda state: "")
 COMPLETED = state_of("completed", **settled(340_000))
 FROM_ELSEWHERE = state_of("completed", body={}, estimate=None)
+
+
+def names(state: JobState, host: JobHost = FULL, *environment: Any) -> tuple[str, ...]:
+    """Return the names of the acts that a card offers."""
+    return tuple(act.name for act in offered(state, host, *environment))
 
 
 @pytest.fixture
@@ -175,8 +179,8 @@ def test_an_upscale_and_a_replaced_region_have_something_before(
     kind: str, body: dict[str, object], before: str | None
 ) -> None:
     state = state_of("completed", kind=kind, url=OUT, body=body)
-    assert before_of(state) == before
-    assert ("compare" in offered(state, FULL)) is (before is not None)
+    assert state.before_url == before
+    assert ("compare" in names(state)) is (before is not None)
 
 
 def test_the_kernel_passes_a_result_and_a_sentence_where_there_is_none(
@@ -199,35 +203,40 @@ def test_the_kernel_passes_a_result_and_a_sentence_where_there_is_none(
     [
         (state_of("queued"), FULL, ("vary",)),
         (state_of("running"), FULL, ("vary",)),
-        (COMPLETED, FULL, ("next", "vary", *DONE)),
+        (COMPLETED, FULL, ("take", "vary", *DONE)),
         (COMPLETED, JobHost(), DONE),
-        (COMPLETED, JobHost(add=print), ("next", *DONE)),
+        (COMPLETED, JobHost(add=print), ("take", *DONE)),
         (FROM_ELSEWHERE, FULL, DONE),
     ],
 )
 def test_what_is_offered_follows_from_how_the_job_stands(
     state: JobState, host: JobHost, acts: tuple[str, ...]
 ) -> None:
-    assert offered(state, host) == acts
+    assert names(state, host) == acts
     # Visitors of Voilà save nothing on the machine that serves it.
     voila = {"VOILA_REQUEST_URL": "http://127.0.0.1/"}
-    assert offered(state, host, voila) == tuple(a for a in acts if a != "save")
+    assert names(state, host, voila) == tuple(a for a in acts if a != "save")
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
 def test_trying_again_is_offered_where_it_may_help(code: ErrorCode) -> None:
     hopeless = code in (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
-    assert ("retry" in offered(failed(code.value), FULL)) is not hopeless
-    assert "vary" in offered(failed(code.value), FULL)
+    assert ("retry" in names(failed(code.value))) is not hopeless
+    assert "vary" in names(failed(code.value))
 
 
 def test_another_take_and_another_try_say_their_price_where_there_is_one() -> None:
-    state = state_of("completed")
-    texts = job_payload(state, Shown(), FULL)["prices"]
-    assert texts == {"next": "Another take · $0.34", "retry": "Try again · $0.34"}
-    assert paid_text("next", RANGE).startswith("Another take · $")
+    done, again = state_of("completed"), failed("internal")
+    for state, name, label in (
+        (done, "take", "Another take"),
+        (again, "retry", "Try again"),
+    ):
+        texts = job_payload(state, Shown(), FULL)["prices"]
+        assert texts == {name: f"{label} · $0.34"}
+    take = act_of(ACTS, "take")
+    assert take.text(RANGE).startswith("Another take · $")
     for estimate in (UNKNOWN, None):
-        assert paid_text("next", estimate) == "Another take"
+        assert take.text(estimate) == "Another take"
 
 
 def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offered(
@@ -236,13 +245,13 @@ def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offer
     added: list[AsyncJob] = []
     clock = VirtualClock(NOON)
     view = show(picture_job.core, home=JobHost(add=added.append), clock=clock)
-    press(view, "next", text="Another take · $0.10")
+    press(view, "take", text="Another take · $0.10")
     assert "“Another take · $0.126”" in alert(view)
     press(view, "retry")
     press(view, "buy")
     client.io.call(clock.advance, SECOND_CLICK_S)
     for _ in range(3):  # another page, or one whose own guard failed
-        press(view, "next", text=view.payload["prices"]["next"])
+        press(view, "take", text=view.payload["prices"]["take"])
     eventually(lambda: added and not view.payload["busy"])
     assert len(client.history.frame()) == 2
     assert len(added) == 1
@@ -296,7 +305,7 @@ def test_erase_really_erases_leaves_no_poster_and_may_forget_the_prompt(
     job = prompted(client)
     view = show(job.core)
     eventually(lambda: "data:image/jpeg" in view.card_html)
-    press(view, "erase", forget=True)
+    press(view, "erase", ticked=True)
     eventually(lambda: note(view) == FORGOTTEN)
     eventually(lambda: "The service erased the result" in view.payload["erased"])
     assert job.refresh().state.record.deleted_at is not None

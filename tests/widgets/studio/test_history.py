@@ -12,6 +12,7 @@ import pytest
 from mediakit import Client
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Catalog
+from mediakit.client.acts import ACTS, act_of
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.entry import fresh_entry
@@ -22,8 +23,6 @@ from mediakit.widgets.studio.history import (
     Page,
     Query,
     Selection,
-    has_result,
-    is_erasable,
     row_of,
     settings_of,
 )
@@ -107,8 +106,8 @@ def test_what_is_selected_is_counted_and_summed_and_what_can_be_done_follows() -
     selection = Selection([done(1), done(2, charge_micro_usd=None)])
     selection.add([entry(3), done(1), done(4, deleted_at=AT)])
     assert selection.text == "4 selected · $0.408 charged · 1 not settled yet"
-    assert [e.number for e in selection.where(has_result)] == [1, 2]
-    assert [e.number for e in selection.where(is_erasable)] == [1, 2]
+    assert [e.number for e in selection.able(act_of(ACTS, "save"))] == [1, 2]
+    assert [e.number for e in selection.able(act_of(ACTS, "erase"))] == [1, 2]
     selection.renew([done(2, charge_micro_usd=1), done(9)])
     assert selection.numbers == [1, 2, 3, 4]
     selection.remove([done(1), entry(3), done(4)])

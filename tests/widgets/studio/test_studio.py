@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from mediakit import Client, Job
+from mediakit.client import AsyncJob
+from mediakit.client.acts import ACTS, Act, Consent, Many
 from mediakit.history import ratings
 from mediakit.history.store import History
 from mediakit.sandbox.server.running import RunningSandbox
@@ -32,8 +34,10 @@ def make_studio(client: Client) -> Iterator[Make]:
     """Make studios that have read balance and history, and close them in the end."""
     studios: list[Studio] = []
 
-    def make(of: Client = client, cell: NotebookCell | None = None) -> Studio:
-        studios.append(Studio(of, cell=cell))
+    def make(
+        of: Client = client, cell: NotebookCell | None = None, **more: Any
+    ) -> Studio:
+        studios.append(Studio(of, cell=cell, **more))
         until(lambda: is_read(studios[-1]), studios[-1])
         return studios[-1]
 
@@ -218,11 +222,11 @@ def test_selected_results_are_compared_saved_and_erased(
 
     tell(studio, "question", of="save")
     until(lambda: studio.lists.state["question"] == "save", studio)
-    tell(studio, "save", folder=str(tmp_path / "films"))
+    tell(studio, "all", name="save", folder=str(tmp_path / "films"))
     until(lambda: "Saved 2 results to" in studio.lists.state["said"], studio)
     assert len(list((tmp_path / "films").glob("*.mp4"))) == 2
     (tmp_path / "a file").write_text("")
-    tell(studio, "save", folder=str(tmp_path / "a file"))
+    tell(studio, "all", name="save", folder=str(tmp_path / "a file"))
     until(
         lambda: "a folder that can be created" in studio.lists.state["trouble"], studio
     )
@@ -243,10 +247,42 @@ def test_selected_results_are_compared_saved_and_erased(
     until(lambda: len(rows(studio)) == 2, studio)
     tell(studio, "question", of="erase")
     until(lambda: studio.lists.state["kept"] == 1, studio)
-    tell(studio, "erase", folder="")
+    tell(studio, "all", name="erase", folder="")
     until(lambda: "Erased 2 results." in studio.lists.state["said"], studio)
     until(lambda: [row["state"] for row in rows(studio)] == ["Erased", "Erased"])
     until(lambda: studio.lists.state["selected"] == [])
+
+
+def test_an_act_that_only_this_table_has_is_done_with_every_selected_job(
+    make_studio: Make, own_client: Client
+) -> None:
+    jobs, polished = [bought(own_client, each) for each in ("a fox", "an owl")], set()
+
+    async def polish(job: AsyncJob, _: Consent) -> str:
+        polished.add(job.id)
+        return "It is polished."
+
+    many = Many(question="Polish {}?", yes="Yes, polish {}", done="Polished {}.")
+    act = Act(
+        name="polish",
+        label="Polish",
+        can=lambda job: job.has_output,
+        do=polish,
+        meanwhile="Polishing…",
+        many=many,
+    )
+    studio = make_studio(own_client, acts=(*ACTS, act))
+    tell(studio, "go", place="History")
+    until(lambda: len(rows(studio)) == 2, studio)
+    tell(studio, "select", numbers=[row["number"] for row in rows(studio)], on=True)
+    assert studio.lists.state["counts"]["polish"] == 2
+    assert studio.lists.acts["polish"]["many"]["yes"] == "Yes, polish {}"
+    tell(studio, "question", of="polish")
+    until(lambda: studio.lists.state["question"] == "polish", studio)
+    assert not polished
+    tell(studio, "all", name="polish", folder="")
+    until(lambda: "Polished 2 results." in studio.lists.state["said"], studio)
+    assert polished == {job.id for job in jobs}
 
 
 def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from mediakit.api_models import JobStatus
+from mediakit.client.acts import ACTS, Act, Place, Question, Standing
 from mediakit.client.job_words import State
 from mediakit.client.recipes import Edit
 from mediakit.estimates import Estimate
@@ -67,6 +69,23 @@ class WallCell:
         return web_url(self.url) if self.url else None
 
     @property
+    def standing(self) -> Standing:
+        """Return how its job stands, as far as the wall knows."""
+        has_job = self.job_id is not None and self.status in {*JobStatus}
+        return Standing(
+            status=JobStatus(self.status) if has_job else None,
+            media_type=self.media_type,
+            has_output=has_job and self.is_shown,
+            has_request=has_job,
+        )
+
+    def has_menu(self, acts: Iterable[Act]) -> bool:
+        """Return whether an act of its menu can be done."""
+        menu = (act for act in acts if Place.MENU in act.places)
+        standing = self.standing
+        return standing.status is not None and any(act.can(standing) for act in menu)
+
+    @property
     def is_shown(self) -> bool:
         return self.status == "completed" and self.address is not None
 
@@ -113,11 +132,15 @@ class Offer(NamedTuple):
     """The highest price; None if it is free or its price is unknown."""
     limit_micro_usd: int | None = None
     """The raised budget of the sweep; None if the budget does not change."""
+    question: Question | None = None
+    ticked: bool = False
+    """The answer to the tick of its question."""
 
     @property
     def payload(self) -> dict[str, object]:
         """Return the offer as data for the page."""
-        return {name: getattr(self, name) for name in self._fields[:5]}
+        parts = {name: getattr(self, name) for name in self._fields[:5]}
+        return {**parts, "question": self.question and asdict(self.question)}
 
 
 class Done(NamedTuple):
@@ -165,6 +188,7 @@ class WallActions:
     copy: Callable[[str], Awaitable[bytes]] | None = None
     picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
     tile: TileActions | None = None
+    acts: tuple[Act, ...] = ACTS
     # what a submission of `tile` waits for
     delays: DelayMessages | None = None
     # the length of a job's file, and the edits that add its recipe

@@ -15,6 +15,7 @@ import anyio.to_thread
 import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
+from mediakit.client.acts import BUTTON_CHANGED, page_acts
 from mediakit.client.io_thread import io_thread
 from mediakit.client.stopping import PendingSubmissions, Stoppable
 from mediakit.clock import Clock, SystemClock
@@ -25,7 +26,6 @@ from mediakit.sweep.rankings import next_pair
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
     Done,
-    Offer,
     WallActions,
     WallCell,
     WallSummary,
@@ -62,10 +62,6 @@ PICTURE_PATIENCE_S = 0.5
 """How long pictures are waited for where no page listens: for all, at the end of a
 wait, and for each."""
 LOOKS_EVERY_S = 0.05
-CHANGED = (
-    "The button now says “{}” instead of “{}”. Nothing was sent. Open the actions "
-    "again to press it."
-)
 GONE = "“{}” is no longer offered. Nothing was sent."
 PAYS = ("act", "rest", "retry")
 
@@ -82,6 +78,7 @@ class GalleryWidget(CardsWidget):
     page: Any = Dict().tag(sync=True)
     posters: Any = Dict().tag(sync=True)
     can: Any = Dict().tag(sync=True)
+    acts: Any = Dict().tag(sync=True)
     hides = Unicode().tag(sync=True)
     compares = Bool().tag(sync=True)
 
@@ -134,7 +131,10 @@ class Gallery:
         self._clicks: set[object] = set()
         self._pending = PendingSubmissions("requests", self._show_delay)
         self.widget: Any = GalleryWidget(
-            can=self._can(), hides=self._handle.live_rules, compares=compares
+            can=self._can(),
+            acts=page_acts(self._actions.acts),
+            hides=self._handle.live_rules,
+            compares=compares,
         )
         self.widget.carry_cards(self._handle)
         self.view: Any = w.VBox(children=(self.widget,))
@@ -250,10 +250,11 @@ class Gallery:
     def _can(self) -> dict[str, bool]:
         judging = {"judge": self._judge, "prefer": self._prefer}
         acts = {**judging, **vars(self._actions)}
-        return {name: act is not None for name, act in acts.items()}
+        return {name: act is not None for name, act in acts.items() if name != "acts"}
 
     def _arranged(self, cells: Sequence[WallCell]) -> Wall:
-        return Wall.of(cells, self._axes, self._title, os.environ)
+        acts = self._actions.acts
+        return Wall.of(cells, self._axes, self._title, os.environ, acts)
 
     async def _show(self) -> None:
         """Show the latest cells, with the jobs submitted from the wall."""
@@ -471,14 +472,15 @@ class Gallery:
     async def _do_act(self, message: Message) -> Payload:
         """Carry out an offer; a paid one only at the price on its button."""
         job_id = message["job"]
-        chosen = Offer(**message["offer"])
+        name, text = message["offer"]["name"], message["offer"]["text"]
         tile = _needed(self._actions.tile)
         offers = await tile.offers(job_id)
-        now = next((offer for offer in offers if offer.name == chosen.name), None)
+        now = next((offer for offer in offers if offer.name == name), None)
         if now is None:
-            raise MediakitError(GONE.format(chosen.text))
-        if now.text != chosen.text:
-            raise MediakitError(CHANGED.format(now.text, chosen.text))
+            raise MediakitError(GONE.format(text))
+        if now.text != text:
+            raise MediakitError(BUTTON_CHANGED.format(now.text, text))
+        now = now._replace(ticked=message.get("ticked") is True)
         act = partial(tile.act, job_id, now)
         done = await (self._submitted(act) if now.is_paid else act())
         if done.job is not None:

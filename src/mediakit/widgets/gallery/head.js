@@ -18,6 +18,7 @@ const COMPARE_AT_MOST = 9;
 class Head {
   constructor(wall) {
     this.wall = wall;
+    const { stop } = wall.acts;
     const button = (text, press) => makeButton(text, "", press);
     this.title = make("h3", "mk-heading");
     this.playAll = button("Play all", () => wall.togglePlaying());
@@ -39,7 +40,7 @@ class Head {
     this.told = makeBox("mk-frame mk-row mk-wall-told", this.toldText, dismiss);
     this.told.hidden = true;
     this.waitText = makeRole("mk-warn", "status");
-    this.endButton = makeButton("Stop trying", "Send nothing more of this request", () => wall.ask({ do: "stop_sending" }));
+    this.endButton = makeButton(stop.label, stop.hint, () => wall.ask({ do: "stop_sending" }));
     this.waits = makeBox("mk-row mk-delay", this.waitText, this.endButton);
     this.sending = { text: "", can_stop: false };
     this.figures = make("div", "mk-flow mk-wall-figures-row");

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from mediakit.client.acts import ACTS, Act
 from mediakit.client.job_words import STATE_WORDS
 from mediakit.widgets.gallery.cells import (
     WallCell,
@@ -59,6 +60,7 @@ class Wall:
     environment: Mapping[str, str]
     prompts: Mapping[str, Marked] = field(repr=False)
     heads: tuple[list[Marked], list[Marked]] = field(repr=False)
+    acts: tuple[Act, ...]
 
     @classmethod
     def of(
@@ -67,12 +69,13 @@ class Wall:
         axes: tuple[str | None, str | None],
         title: str,
         environment: Mapping[str, str],
+        acts: tuple[Act, ...] = ACTS,
     ) -> Wall:
         prompts = prompts_of(cells)
         pieces = dict(zip(prompts, marked(prompts), strict=True))
         at = arranged(cells, *axes)
         heads = (_marked_heads(at.rows), _marked_heads(at.cols))
-        return cls(tuple(cells), at, title, environment, pieces, heads)
+        return cls(tuple(cells), at, title, environment, pieces, heads, acts)
 
     def with_cells(self, cells: Sequence[WallCell]) -> Wall | None:
         is_same = len(cells) == len(self.cells) and all(
@@ -177,6 +180,7 @@ class Wall:
             "job": cell.job_id,
             "prompt": _pieces(self.prompts.get(cell.prompt or "", [])),
             "shows_prompt": at.shows_prompt,
+            "has_menu": cell.has_menu(self.acts),
             "made": bool(cell.made) and cell.is_extra,
             "caption": " · ".join(filter(None, (cell.made, at.captions[position]))),
             "name": ", ".join(filter(None, (at.names[position], cell.made))),

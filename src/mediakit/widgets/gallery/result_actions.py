@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob, recipes
+from mediakit.client.acts import ACTS, Act, Consent, Place, act_of, standing_of
 from mediakit.client.budgets import ANYONE, Caller
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
@@ -27,7 +27,6 @@ from mediakit.widgets.gallery.cells import (
     judged_as,
 )
 from mediakit.widgets.job.preview import playable_copy
-from mediakit.widgets.job.text import has_output
 from mediakit.widgets.job.uses import (
     FINALIZE,
     Use,
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
     from mediakit.sweep.run import Run
 
-UPSCALE, ANOTHER_TAKE, DOWNLOAD = "upscale", "take", "download"
 USE, SHOW = "use:", "show:"
+"""Before the function that a result is used in, and the job that is shown."""
 POSTER_PX = 240
 MOST_MADE = 100
 """How many jobs that were asked for on a wall come back; older ones are in the history.
@@ -59,6 +58,7 @@ class ResultActions:
         origin: The name of the wall in the history, which remembers the jobs that were
             asked for on it.
         run: The run whose budget pays for what is bought on its wall; None for none.
+        acts: The acts of a job; those of a menu are offered.
     """
 
     def __init__(
@@ -67,8 +67,10 @@ class ResultActions:
         open_form: OpenForm | None = None,
         origin: str | None = None,
         run: Run | None = None,
+        acts: tuple[Act, ...] = ACTS,
     ) -> None:
         self._client = client
+        self._acts = acts
         self._run = run
         self._origin = origin
         self._open_form = open_form
@@ -79,6 +81,7 @@ class ResultActions:
             picture=self._picture,
             recipe=self._recipe,
             tile=self,
+            acts=self._acts,
             delays=self._client.components.delays,
             **more,
         )
@@ -102,17 +105,28 @@ class ResultActions:
 
     async def offers(self, job_id: str) -> list[Offer]:
         job = await job_of(self._client, job_id)
-        state = job.state
-        if not has_output(state):
-            return []
-        offers = [await self._upscaling(job), await self._taking(job)]
-        offers += [
-            Offer(f"{USE}{use.function.path}", use.title, use.tooltip)
-            for use in self._uses(job)
-        ]
-        file = state.file_name(job.url or "")
-        offers.append(Offer(DOWNLOAD, "Download", f"Save {file}", file=file))
-        return [offer for offer in offers if offer is not None]
+        standing = standing_of(job.state)
+        offers: list[Offer] = []
+        for act in self._acts:
+            if Place.MENU in act.places and act.can(standing):
+                offers += await self._offers_of(act, job)
+        return offers
+
+    async def _offers_of(self, act: Act, job: AsyncJob) -> list[Offer]:
+        if act.name == "use":
+            return [
+                Offer(f"{USE}{use.function.path}", use.title, use.tooltip)
+                for use in self._uses(job)
+            ]
+        if act.name == "show":
+            return []  # it takes the place of upscaling
+        if act.name == "upscale":
+            return await self._upscaling(act, job)
+        if act.name == "download":
+            return [_offer(act, file=job.state.file_name(job.url or ""))]
+        if act.price is not None:
+            return [await self._paid(act, await act.price(job))]
+        return [_offer(act)]
 
     async def act(self, job_id: str, offer: Offer) -> Done:
         run = self._run
@@ -138,39 +152,39 @@ class ResultActions:
         ]
 
     async def _done(self, job_id: str, offer: Offer) -> Done:
-        with asking_from(self._origin):
-            return await self._asked(job_id, offer)
+        with asking_from(self._origin, self._caller):
+            return await self._asked(await job_of(self._client, job_id), offer)
 
-    async def _asked(self, job_id: str, offer: Offer) -> Done:
-        job = await job_of(self._client, job_id)
-        if offer.name.startswith(SHOW):
-            upscaled = await job_of(self._client, offer.name.removeprefix(SHOW))
+    async def _asked(self, job: AsyncJob, offer: Offer) -> Done:
+        name, _, target = offer.name.partition(":")
+        act = act_of(self._acts, name)
+        if act.do is not None:
+            outcome = await act.do(job, Consent(offer.price, offer.ticked))
+            if isinstance(outcome, AsyncJob):
+                return Done(f"{act.result} appears beside this one.", outcome)
+            return Done(outcome or "")
+        if name == "show":
+            upscaled = await job_of(self._client, target)
             return Done("The upscaled result is beside this one.", upscaled)
-        if offer.name == UPSCALE:
+        if name == "upscale":
             result = await self._upscaled(job, offer.price)
-            return Done("The upscaled result appears beside this one.", result)
-        if offer.name == ANOTHER_TAKE:
-            next_take = self._client.components.submissions.next_take
-            result = await next_take(job.id, self._caller, offer.price)
-            return Done("Another take appears beside this one.", result)
-        if offer.name == DOWNLOAD:
+            return Done(f"{act.result} appears beside this one.", result)
+        if name == "download":
             path = await job.download(recipe=recipes.are_on())
             return Done(f"Saved to {path}, with {path.name}{SUFFIX} next to it.")
-        return self._used(job, offer.name.removeprefix(USE))
+        return self._used(job, target)
 
-    async def _upscaling(self, job: AsyncJob) -> Offer | None:
+    async def _upscaling(self, act: Act, job: AsyncJob) -> list[Offer]:
         try:
             kind, fields = self._upscale_of(job)
             entry = await self._client.components.owned_entry(kind, **fields)
             if entry is not None and entry.job_id:
-                words = "Show the upscaled result, which you already have"
-                name = f"{SHOW}{entry.job_id}"
-                return Offer(name, "Show upscaled \N{MIDDLE DOT} $0.00", words)
+                show = act_of(self._acts, "show")
+                return [_offer(show, name=f"{SHOW}{entry.job_id}")]
             price = await self._client.estimate(kind, **fields)
         except InputError:
-            return None  # it cannot be upscaled, or not by this service
-        words = "Make this result larger; you pay when it completes"
-        return await self._paid(UPSCALE, "Upscale", words, price)
+            return []  # it cannot be upscaled, or not by this service
+        return [await self._paid(act, price)]
 
     async def _upscaled(self, job: AsyncJob, price: Estimate | None) -> AsyncJob:
         components = self._client.components
@@ -180,27 +194,16 @@ class ResultActions:
         take = await components.submissions.unused_take(request)
         return await components.submit_prepared(request, take, self._caller, price)
 
-    async def _taking(self, job: AsyncJob) -> Offer | None:
-        state = job.state
-        if state.record.status is not JobStatus.COMPLETED or not state.body:
-            return None
-        price = await job.next_price()
-        words = "Send the same request for another take; you pay when it completes"
-        return await self._paid(ANOTHER_TAKE, "Another take", words, price)
-
-    async def _paid(self, name: str, text: str, words: str, price: Estimate) -> Offer:
+    async def _paid(self, act: Act, price: Estimate) -> Offer:
         """Return an offer with its price and its effect on the budget."""
-        if price.low is not None:
-            text = f"{text} \N{MIDDLE DOT} {price.text}"
-        limit = None
+        text, words, limit = act.text(price), act.hint, None
         if self._run is not None:
             [limit] = await self._run.budget.limits_for([price], are_cells=False)
         if limit is not None:
             text += f", raises the budget to {format_usd(limit)}"
             words += ". It is over the budget of the sweep, which is raised"
-        return Offer(
-            name, text, words, is_paid=True, price=price, limit_micro_usd=limit
-        )
+        offer = _offer(act, price=price, limit_micro_usd=limit)
+        return offer._replace(text=text, words=words)
 
     @property
     def _caller(self) -> Caller:
@@ -231,3 +234,8 @@ class ResultActions:
         if use.text is not None:
             words = FINALIZE
         return Done(words, form=form)
+
+
+def _offer(act: Act, **more: Any) -> Offer:
+    parts = {"text": act.label, "words": act.hint, "is_paid": act.is_paid}
+    return Offer(**{"name": act.name, **parts, "question": act.question, **more})

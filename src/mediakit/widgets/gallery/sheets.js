@@ -87,7 +87,9 @@ class Compare extends Sheet {
     const keys = [];
     if (this.transport) keys.push(["Space", "play"], ["← →", "one frame"]);
     if (this.wipe) keys.push(["W", "wipe"]);
-    if (this.wall.can.judge && !this.isWiping) keys.push(["1–5", "rate the focused one"], ["K", "keep it"]);
+    const { rate, keep } = this.wall.acts;
+    if (this.wall.can.judge && !this.isWiping)
+      keys.push([rate.key, `${rate.label.toLowerCase()} the focused one`], [keep.key, `${keep.label.toLowerCase()} it`]);
     keys.push(["Escape", "close"]);
     this.hint.replaceChildren(makeKeys(keys, { isOpen: true }));
   }

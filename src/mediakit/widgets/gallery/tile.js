@@ -10,7 +10,8 @@ class Tile {
     this.box = make("div", "mk-wall-media");
     const select = () => wall.toggleSelected(this.index);
     this.select = this.button("✓", "Select for comparing (S)", select, "mk-wall-select");
-    this.keep = this.button("Keep", "Keep (K)", () => wall.judgeKey(this.now, "k"), "mk-wall-keep");
+    const { keep } = wall.acts;
+    this.keep = this.button(keep.label, `${keep.hint} (${keep.key})`, () => wall.judgeKey(this.now, "k"), "mk-wall-keep");
     this.more = this.button("⋯", "More actions (A)", () => this.openMenu());
     this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
     this.keep.hidden = !wall.can.judge;
@@ -25,6 +26,10 @@ class Tile {
     this.root.append(this.box, this.strip, this.caption, this.judgement);
     if (wall.can.judge) this.addStars();
     this.show(cell);
+  }
+
+  get hasMenu() {
+    return Boolean(this.wall.can.tile && this.now?.has_menu);
   }
 
   get now() {
@@ -69,6 +74,7 @@ class Tile {
     const poster = this.wall.posterOf(cell);
     if (this.medium?.tagName === "VIDEO" && poster && this.medium.getAttribute("poster") !== poster)
       this.medium.poster = poster;
+    this.more.hidden = !this.hasMenu;
     this.drawState();
     this.drawJudgement();
     this.drawCaption();
@@ -81,12 +87,12 @@ class Tile {
     this.failed = false;
     this.box.dataset.status = cell.status;
     this.strip.hidden = !isShown(cell);
-    this.more.hidden = !this.wall.can.tile || !cell.job;
     if (!isShown(cell) || !["video", "image", "audio"].includes(cell.medium)) {
       this.state = make("div", "mk-column mk-small-print mk-wall-state");
-      this.box.replaceChildren(this.state);
+      this.box.replaceChildren(this.state, makeBox("mk-wall-over", this.more));
       return;
     }
+    this.over.append(this.select, this.more, this.open, this.keep);
     const medium = makeMedium(cell, this.wall.posterOf(cell), { label: "" });
     this.medium = medium;
     medium.tabIndex = -1;
@@ -199,9 +205,9 @@ class Tile {
 
   // What else can be done with the result. Prices are asked for when it opens, and a
   // button is pressed at the price that stands on it.
-  async openMenu() {
+  async openMenu(first = "") {
     const { wall, cell } = this;
-    if (!wall.can.tile || !cell.job || !isShown(cell)) return;
+    if (!this.hasMenu) return;
     this.menu?.remove();
     const menu = makeRole("mk-frame mk-wall-menu", "group");
     menu.setAttribute("aria-label", `Actions for ${cell.name}`);
@@ -228,9 +234,10 @@ class Tile {
     const uses = made(({ name }) => name.startsWith("use:"));
     const fill = (buttons) => {
       menu.replaceChildren(...buttons);
-      buttons[0].focus();
+      (buttons.find((button) => button.dataset.act === first) ?? buttons[0]).focus();
     };
-    const use = makeButton("Use as…", "", () => fill(uses), "mk-wall-offer");
+    const { label, hint } = wall.acts.use;
+    const use = makeButton(label, hint, () => fill(uses), "mk-wall-offer");
     // What is free comes first and has the focus: Enter alone buys nothing.
     const free = made((offer) => !offer.is_paid && !offer.name.startsWith("use:"));
     const own = [...(uses.length ? [use] : []), ...free, ...made((offer) => offer.is_paid)];
@@ -239,13 +246,20 @@ class Tile {
   }
 
   offer(menu, offer) {
-    const press = () => {
+    const { question, is_paid: isPaid, text } = offer;
+    const act = (ticked = false) => {
       menu.hidePopover();
       this.wall.menuClosedMs = performance.now();
-      this.wall.act(this.cell, offer);
+      this.wall.act(this.cell, offer, ticked);
     };
-    const paid = offer.is_paid ? "mk-paid" : "";
-    return makeButton(offer.text, offer.words, press, `mk-wall-offer ${paid}`);
+    const ask = () => {
+      const asked = isPaid ? { ...question, yes: text, isPaid } : question;
+      showQuestion(menu, asked, true, act, () => menu.hidePopover());
+    };
+    const press = question ? ask : () => act();
+    const button = makeButton(text, offer.words, press, `mk-wall-offer ${isPaid ? "mk-paid" : ""}`);
+    button.dataset.act = offer.name;
+    return button;
   }
 
   menuKey(event, menu) {

@@ -1,11 +1,8 @@
 // The wall itself: the page that the kernel shows, and what keys and buttons ask for.
 
 const NARROW_PX = 620;
+// The wall's own keys, beside those of acts.
 const WALL_KEYS = [
-  ["1–5", "rate", "judge"],
-  ["K", "keep", "judge"],
-  ["T", "tags", "judge"],
-  ["N", "note", "judge"],
   ["Space", "play"],
   ["← ↑ → ↓", "move"],
   ["Enter", "open"],
@@ -33,6 +30,11 @@ class Wall {
     this.menuClosedMs = -Infinity;
     this.startedMs = new Map();
     this.can = model.get("can");
+    this.acts = model.get("acts");
+    // What can be done with a result by a key: judging it, or its menu opened there.
+    const isHere = ({ key, places }) =>
+      key && ((this.can.judge && places.includes("tile")) || (this.can.tile && places.includes("menu")));
+    this.keyed = Object.values(this.acts).filter(isHere);
     this.build();
     el.append(this.root);
     this.handlers = {
@@ -194,8 +196,9 @@ class Wall {
     const turns = [this.previous, this.pageText, this.next];
     this.pager = makeRole("mk-row mk-wall-pager", "navigation", ...turns);
     this.pager.setAttribute("aria-label", "Pages");
-    const keys = WALL_KEYS.filter(([, , can]) => !can || this.can[can]);
-    this.foot = makeBox("mk-wall-foot", makeKeys(keys, { isOpen: true }));
+    const acts = this.keyed.map(({ key, label }) => [key, label.toLowerCase()]);
+    const own = WALL_KEYS.filter(([, , can]) => !can || this.can[can]);
+    this.foot = makeBox("mk-wall-foot", makeKeys([...acts, ...own], { isOpen: true }));
   }
 
   // Words.
@@ -452,7 +455,7 @@ class Wall {
   // Returns whether the key means something here.
   press(key, tile) {
     if (key in KEYS) return this.move(KEYS[key]);
-    if (this.judgeKey(tile.now, key)) return true;
+    if (this.judgeKey(tile.now, key) || this.actKey(tile, key)) return true;
     const acts = {
       " ": () => tile.play(),
       Enter: () => this.compare([tile.now]),
@@ -461,8 +464,6 @@ class Wall {
       c: () => this.compareChosen(),
       b: () => this.blind(),
       r: () => tile.retry?.focus(), // no key pays but Enter or Space on a button
-      t: () => this.editTags(tile),
-      n: () => this.editNote(tile),
       "/": () => this.filters.open(),
       Home: () => this.goTo(this.cells[0]),
       End: () => this.goTo(this.cells.at(-1)),
@@ -472,6 +473,14 @@ class Wall {
     };
     const act = acts[key.length === 1 ? key.toLowerCase() : key];
     act?.();
+    return Boolean(act);
+  }
+
+  // Returns whether the key is the one of an act; nothing is done by it alone.
+  actKey(tile, key) {
+    const act = this.keyed.find((each) => each.key.toLowerCase() === key.toLowerCase());
+    const edit = { tags: () => this.editTags(tile), note: () => this.editNote(tile) };
+    if (act) (edit[act.name] ?? (() => tile.openMenu(act.name)))();
     return Boolean(act);
   }
 
@@ -510,7 +519,7 @@ class Wall {
   judgeKey(cell, key) {
     if (!this.can.judge || !cell?.job) return false;
     if (/^[0-5]$/.test(key)) this.judge(cell, { rating: Number(key) || null });
-    else if (key.toLowerCase() === "k") this.judge(cell, { keep: !cell.keep });
+    else if (key.toLowerCase() === this.acts.keep.key.toLowerCase()) this.judge(cell, { keep: !cell.keep });
     else return false;
     return true;
   }
@@ -559,9 +568,9 @@ class Wall {
     else if (said) this.head.tell(said);
   }
 
-  act(cell, offer) {
+  act(cell, offer, ticked) {
     if (offer.name === "download") this.download(cell, offer);
-    else this.ask({ do: "act", job: cell.job, offer });
+    else this.ask({ do: "act", job: cell.job, offer, ticked });
   }
 
   // The browser saves it; where the storage does not let a page read it, the kernel does.

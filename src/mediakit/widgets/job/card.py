@@ -32,12 +32,9 @@ from mediakit.widgets.job.preview import NO_PREVIEW, Preview
 from mediakit.widgets.job.text import (
     as_of_text,
     charge_text,
-    erased,
     estimate_text,
     failure_of,
-    file_of,
     file_texts,
-    has_output,
     price_text,
     ran_text,
     settings_text,
@@ -72,7 +69,7 @@ _TONES: Mapping[JobStatus, str] = {
 
 def tone_of(state: JobState) -> str:
     """Return the style of a job's status, readable on light and dark pages."""
-    return QUIET if erased(state) else _TONES[state.record.status]
+    return QUIET if state.is_erased else _TONES[state.record.status]
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ def facts_of(state: JobState) -> list[Fact]:
 
 def line_texts(state: JobState, info: MediaInfo | None = None) -> list[str]:
     """Return the facts in the line that is always visible, except the status."""
-    of_file = file_texts(info) if has_output(state) else ()
+    of_file = file_texts(info) if state.has_output else ()
     return [text for text in (*of_file, price_text(state), ran_text(state)) if text]
 
 
@@ -119,7 +116,7 @@ def card_html(
 
     `as_of` is the time of writing, shown for a job that may change.
     """
-    output = file_of(state)
+    output = state.output_file
     media = NO_HTML
     if output is not None:
         alt = f"A first look at the result: {shortened(state.title, ALT_LENGTH)}"
@@ -172,7 +169,7 @@ def as_of_html(as_of: datetime | None) -> Markup:
 
 
 def _is_final(state: JobState) -> bool:
-    return state.is_over or erased(state)
+    return state.is_over or state.is_erased
 
 
 def _details_html(state: JobState) -> Markup:
@@ -245,7 +242,7 @@ def _fact_html(fact: Fact) -> Markup:
 
 def _later(state: JobState) -> tuple[str, str]:
     """Return how to get the job in a notebook that was reopened."""
-    if erased(state) or state.record.status is JobStatus.FAILED:
+    if state.is_erased or state.record.status is JobStatus.FAILED:
         return "", ""
     call = f"client.job({state.record.id!r})"
     if not state.record.status.terminal:
@@ -272,7 +269,7 @@ def _text_lines(
         yield state.subject
     if take_text(state.entry):
         yield take_text(state.entry).capitalize()
-    of_file = file_texts(preview.info) if has_output(state) else ()
+    of_file = file_texts(preview.info) if state.has_output else ()
     if of_file:
         yield f"Output: {' · '.join(of_file)}"
     failure = failure_of(state)
@@ -285,7 +282,7 @@ def _text_lines(
         yield REUSED
     for fact in facts_of(state):
         yield f"{fact.label}: {fact.text}"
-    output = file_of(state)
+    output = state.output_file
     if output is not None:
         yield f"Result: {output.url}"
 

@@ -1,39 +1,6 @@
 // Jobs as cards, or as lines in a cell that waits: drawn from what the kernel says, and
 // only what has changed. What plays, downloads, is open or is asked for stays.
 
-const JOB_ACTS = {
-  retry: ["Try again", "Send the same request again"],
-  next: ["Another take", "Send the same request for another take; you pay when it completes"],
-  stop: ["Stop trying", "Send nothing more of this request"],
-  vary: ["Edit and rerun", "Put these settings into a form; nothing is sent"],
-  use: ["Use as…", "Choose a function that takes this result, and open its form"],
-  compare: ["Before / after", "Compare the result with its input, with a slider between them"],
-  download: ["Download", "Save the file through your browser"],
-  save: ["Save to folder", "Save the result in this notebook's folder, on the machine that runs it"],
-  erase: ["Erase…", "Delete the result and the request at the service"],
-  forget: ["Forget the prompt…", "Remove the prompt from your history and from this notebook"],
-};
-const JOB_QUESTIONS = {
-  erase: {
-    text: "Erase this job?",
-    points: [
-      "The service deletes the result and the request. This cannot be undone.",
-      "What stays: the row in your history with its charge, and files that you saved or downloaded.",
-    ],
-    tick: "Also forget the prompt and settings in your history and in this card",
-    yes: "Erase",
-  },
-  forget: {
-    text: "Forget it?",
-    points: [
-      "This removes the prompt and the settings from your history and the job's card.",
-      "Not removed: the charge, saved files and the JSON files next to them, code in cells, " +
-        "values in forms, and job cards in cells that have not run since the kernel started.",
-    ],
-    yes: "Forget",
-  },
-  replace: { text: "The folder has a file of this name. Replace it?", points: [], yes: "Replace" },
-};
 const USED_AS = { image: "picture", video: "clip", audio: "sound" };
 // Listens once for each model, and keeps what the kernel sends until it is drawn.
 function hearJobs(model) {
@@ -197,6 +164,10 @@ class JobCard {
     this.width = width;
   }
 
+  get acts() {
+    return this.model.get("job_acts");
+  }
+
   act(act, more = {}) {
     this.model.send({ job: this.job.id, act, ...more });
   }
@@ -355,42 +326,41 @@ class JobCard {
     for (const [act, text] of Object.entries(job.prices))
       if (job.acts.includes(act)) write(this.button(act), text);
     if (job.acts.includes("compare"))
-      write(this.button("compare"), this.compares ? "Show the result" : JOB_ACTS.compare[0]);
+      write(this.button("compare"), this.compares ? "Show the result" : this.acts.compare.label);
     if (!job.acts.includes("use")) this.menu.replaceChildren();
   }
 
   button(act) {
     if (!this.buttons.has(act)) {
-      const [text, title] = JOB_ACTS[act];
-      const paid = act in this.job.prices ? "mk-paid" : "";
-      this.buttons.set(act, makeButton(text, title, () => this.press(act), paid));
+      const { label, hint, is_paid: isPaid } = this.acts[act];
+      this.buttons.set(act, makeButton(label, hint, () => this.press(act), isPaid ? "mk-paid" : ""));
     }
     return this.buttons.get(act);
   }
 
   press(act) {
-    const press = {
-      next: () => this.buy("next"),
-      retry: () => this.buy("retry"),
+    const own = {
       use: () => this.turnMenu(),
       compare: () => this.turnCompare(),
       download: () => this.turnDownload(),
       save: () => this.save(false),
-      erase: () => this.open("erase", (forget) => this.act("erase", { forget })),
-      forget: () => this.open("forget", () => this.act("forget")),
     }[act];
-    if (press) press();
-    else this.act(act);
+    if (own) own();
+    else this.send(act);
   }
 
-  // At the price that stands on the button.
-  buy(act) {
-    this.act(act, { text: this.job.prices[act] });
+  // Bought at the price that stands on the button, and after the act's question.
+  send(act) {
+    const { question } = this.acts[act];
+    const text = this.job.prices[act];
+    const send = (ticked) => this.act(act, { ...(text && { text }), ...(question && { ticked }) });
+    if (question) this.open(text ? { ...question, yes: text, isPaid: true } : question, send);
+    else send();
   }
 
   async save(overwrite) {
     const { taken } = await this.ask("save", { overwrite });
-    if (taken) this.open("replace", () => this.save(true));
+    if (taken) this.open(this.acts.save.replaces, () => this.save(true));
   }
 
   turnCompare() {
@@ -421,32 +391,18 @@ class JobCard {
   }
 
   // A question stands in place of the buttons; nothing is done until it is answered.
-  open(name, act) {
-    const { text, points, tick, yes } = JOB_QUESTIONS[name];
-    const words = make("div", "mk-question");
-    words.append(make("b", "", text));
-    if (points.length) words.append(make("ul"));
-    words.querySelector("ul")?.append(...points.map((point) => make("li", "", point)));
-    const parts = [words];
-    const box = makeTick();
-    if (tick && this.job.knows) {
-      const label = make("label", "mk-tick");
-      label.append(box, make("span", "", tick));
-      parts.push(label);
-    }
+  open(question, act) {
     const end = () => {
       this.question = null;
       this.drawActions();
     };
-    const answer = () => {
+    const answer = (ticked) => {
       end();
-      act(box.checked);
+      act(ticked);
     };
-    const no = makeButton("Cancel", "Change nothing", end);
     this.say("");
-    this.question = name;
-    this.actions.replaceChildren(...parts, makeButton(yes, "This cannot be undone", answer, "mk-danger"), no);
-    no.focus();
+    this.question = question;
+    showQuestion(this.actions, question, this.job.knows, answer, end);
   }
 
   // The page fetches the file; where it may not, the kernel passes it on.
@@ -477,7 +433,7 @@ class JobCard {
       if (!signal.aborted) this.say(error.message, true);
     } finally {
       this.download = null;
-      write(button, JOB_ACTS.download[0]);
+      write(button, this.acts.download.label);
     }
   }
 }

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from traitlets import Any as AnyTrait
 from traitlets import Dict, Int, List, Unicode
 
+from mediakit.client.acts import ACTS, page_acts
 from mediakit.widgets.job.payload import JobHost, Payload
 from mediakit.widgets.job.uses import uses_of
 from mediakit.widgets.job.view import Answer
@@ -58,6 +59,7 @@ class JobsWidget(CardsWidget):
     older_count = Int().tag(sync=True)
     jobs_as = Unicode("cards").tag(sync=True)
     jobs_set = Dict().tag(sync=True)
+    job_acts: Any = Dict(page_acts(ACTS)).tag(sync=True)
     job_uses = Dict().tag(sync=True)
     job_forms: Any = List().tag(sync=True)
     hides = Unicode().tag(sync=True)
@@ -97,7 +99,7 @@ class JobsWidget(CardsWidget):
             if view not in self._ends:
                 self._ends[view] = view.on_change(partial(self._draw_job, view))
                 view.open()
-                self._offer_uses(view.home)
+                self._offer(view.home)
         self._send_jobs([view.payload for view in drawn])
 
     def _draw_job(self, view: ShownJob) -> None:
@@ -117,8 +119,9 @@ class JobsWidget(CardsWidget):
         if changed or order != list(before):
             self.send({"jobs": {"order": order, "changed": changed}})
 
-    def _offer_uses(self, home: JobHost) -> None:
-        """Send once which functions take a result of each medium."""
+    def _offer(self, home: JobHost) -> None:
+        """Send once which acts there are, and which functions take each medium."""
+        self.job_acts = page_acts(home.acts)
         if home.uses is not None and not self.job_uses:
             self.job_uses = {
                 medium: [

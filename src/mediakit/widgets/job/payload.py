@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from mediakit.api_models import ErrorCode, JobStatus
-from mediakit.catalog import Function, declared_as
+from mediakit.api_models import JobStatus
+from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
+from mediakit.client.acts import ACTS, Act, Place, standing_of
 from mediakit.estimates import Estimate
 from mediakit.history.titles import take_text
 from mediakit.media_html import data_url
-from mediakit.web_urls import is_on_this_machine, parts_of, web_url
+from mediakit.web_urls import web_url
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (
     LINE_CHARACTERS,
@@ -34,14 +35,11 @@ from mediakit.widgets.job.preview import CLIP_NOTE, NO_PREVIEW, Preview
 from mediakit.widgets.job.text import (
     clock_of,
     date_text,
-    erased,
     failure_of,
-    file_of,
-    has_output,
     shortened,
     status_word,
 )
-from mediakit.widgets.job.uses import Uses, medium_of, uses_of_job
+from mediakit.widgets.job.uses import Uses, uses_of_job
 
 Payload = dict[str, Any]
 
@@ -54,10 +52,6 @@ TONES = {
 SHAPE = re.compile(r"([1-9]\d?):([1-9]\d?)")
 USUAL_SHAPE = {"video": (16, 9), "image": (1, 1)}
 VOILA = "VOILA_REQUEST_URL"
-PAID = {"retry": "Try again", "next": "Another take"}
-"""The paid actions, each with the label of its button."""
-# The same request would fail the same way.
-FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
 
 @dataclass(frozen=True)
@@ -71,6 +65,15 @@ class JobHost:
     # the form that new jobs belong to, as the history names it
     origin: str | None = None
     uses: Uses | None = None  # opens forms that use the job's result
+    acts: tuple[Act, ...] = ACTS
+
+    def does(self, act: Act, environment: Mapping[str, str]) -> bool:
+        """Return whether this place can do what an act needs."""
+        if act.is_paid and self.add is None:
+            return False
+        ways = {"vary": self.vary, "use": self.uses}
+        has_way = ways.get(act.name, act) is not None
+        return has_way and not (act.is_local and VOILA in environment)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ class Shown:
     busy: frozenset[str] = frozenset()  # what is being done at the moment
     # opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
-    price: Estimate | None = None  # current price of a repeat; None while unread
+    # by act, as far as they have been read
+    prices: Mapping[str, Estimate] = field(default_factory=dict)
     can_stop: bool = False  # what is being sent
 
 
@@ -104,59 +108,23 @@ def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
 # -- what can be done -------------------------------------------------------------
 
 
-def knows_request(state: JobState) -> bool:
-    return bool(state.body) and not erased(state)
-
-
 def offered(
     state: JobState, host: JobHost, environment: Mapping[str, str] = NO_ENVIRONMENT
-) -> tuple[str, ...]:
-    """Return the names of the available actions, in order."""
-    status, error, is_erased = state.record.status, state.record.error, erased(state)
-    asks = host.add is not None and knows_request(state)
-    hopeless = error is not None and error.code in FAILS_AGAIN
-    is_usable = medium_of(state) is not None and has_output(state)
-    can = {
-        "retry": asks and status is JobStatus.FAILED and not hopeless,
-        "next": asks and status is JobStatus.COMPLETED,
-        "vary": host.vary is not None and knows_request(state),
-        "use": host.uses is not None and is_usable,
-        "compare": before_of(state) is not None,
-        "download": has_output(state),
-        "save": has_output(state) and VOILA not in environment,
-        "erase": status.terminal and not is_erased,
-        "forget": is_erased and bool(state.prompt or state.body),
-    }
-    return tuple(name for name, possible in can.items() if possible)
+) -> tuple[Act, ...]:
+    """Return the acts that a card offers, in order."""
+    standing = standing_of(state)
+    return tuple(
+        act
+        for act in host.acts
+        if Place.CARD in act.places
+        and host.does(act, environment)
+        and act.can(standing)
+    )
 
 
-def price_now(state: JobState, shown: Shown) -> Estimate | None:
-    """Return the current price of the same request, or else its old price."""
-    return shown.price or state.estimate
-
-
-def paid_text(name: str, price: Estimate | None) -> str:
-    """Return the label of the paid action, with its price if known."""
-    if price is None or price.low is None:
-        return PAID[name]
-    return f"{PAID[name]} · {price.short_text}"
-
-
-def before_of(state: JobState) -> str | None:
-    """Return the URL of the input that a result can be compared with."""
-    before = state.body.get(declared_as(state.kind).compared_with)
-    file = file_of(state)
-    after = None if file is None else web_url(file.url)
-    comparable = state.media_type in ("video", "image")
-    if after is None or not comparable or not isinstance(before, str):
-        return None
-    if web_url(before) is None:
-        return None
-    # A sandbox moves to another port when it starts.
-    if not (is_on_this_machine(before) and is_on_this_machine(after)):
-        return before
-    now = parts_of(after)
-    return parts_of(before)._replace(scheme=now.scheme, netloc=now.netloc).geturl()
+def price_now(act: Act, state: JobState, shown: Shown) -> Estimate | None:
+    """Return the price of an act; an earlier one until it has been read."""
+    return shown.prices.get(act.name) or act.estimate(state)
 
 
 # -- what is drawn ----------------------------------------------------------------
@@ -168,8 +136,8 @@ def job_payload(
     host: JobHost,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> Payload:
-    title, failure, before = state.prompt or state.subject, None, before_of(state)
-    reason = failure_of(state)
+    title, failure, before = state.prompt or state.subject, None, state.before_url
+    reason, acts = failure_of(state), offered(state, host, environment)
     if reason is not None:
         failure = [reason.happened, reason.advice, reason.said]
     facts = ((fact.label, fact.text, fact.code) for fact in facts_of(state))
@@ -187,9 +155,13 @@ def job_payload(
         "before": browser_url(before, environment) if before else None,
         "erased": _erased_text(state),
         "facts": list(map(list, facts)),
-        "acts": [*offered(state, host, environment), *(["stop"] * shown.can_stop)],
-        "prices": {name: paid_text(name, price_now(state, shown)) for name in PAID},
-        "knows": knows_request(state),
+        "acts": [*(act.name for act in acts), *(["stop"] * shown.can_stop)],
+        "prices": {
+            act.name: act.text(price_now(act, state, shown))
+            for act in acts
+            if act.is_paid
+        },
+        "knows": standing_of(state).has_request,
         "finals": _finals(state, host),
         "busy": sorted(shown.busy),
         "note": " ".join(filter(None, (shown.note, shown.delay))),
@@ -234,7 +206,7 @@ def _standing(state: JobState) -> Payload:
             "usual_s": state.usual_runtime_s,
             "runs": state.record.status is JobStatus.RUNNING,
         }
-    tone = "quiet" if erased(state) else TONES[state.record.status]
+    tone = "quiet" if state.is_erased else TONES[state.record.status]
     word = status_word(state)
     return {"id": state.record.id, "word": word, "tone": tone, "clock": line}
 
@@ -246,7 +218,7 @@ def _ms(instant: datetime | None) -> int | None:
 def _place(state: JobState) -> list[int] | None:
     """Return the aspect ratio of a present or expected result."""
     usual = USUAL_SHAPE.get(state.media_type)
-    if usual is None or (state.record.status.terminal and not has_output(state)):
+    if usual is None or (state.record.status.terminal and not state.has_output):
         return None
     match = SHAPE.fullmatch(str(state.body.get("aspect_ratio")))
     return [int(match[1]), int(match[2])] if match else list(usual)
@@ -255,7 +227,7 @@ def _place(state: JobState) -> list[int] | None:
 def _result(
     state: JobState, preview: Preview, environment: Mapping[str, str]
 ) -> Payload | None:
-    file = file_of(state)
+    file = state.output_file
     if file is None:
         return None
     address = web_url(file.url)

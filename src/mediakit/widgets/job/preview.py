@@ -27,7 +27,6 @@ from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
 from mediakit.media.probing import probe_file
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.widgets.job.player import WHAT, Embedded, playback_notice
-from mediakit.widgets.job.text import erased, file_of, has_output
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
 PICTURE_MAX_BYTES = 16 * 1024 * 1024
@@ -73,14 +72,14 @@ async def look_at(job: AsyncJob) -> Preview:
     if kept is not None:
         return kept
     preview = await _looked_at(job)
-    if preview.trouble is None and not erased(job.state):
+    if preview.trouble is None and not job.state.is_erased:
         await to_thread.run_sync(_keep, job, preview)
     return preview
 
 
 def poster_kept(job: AsyncJob) -> Preview:
     """Return the cached preview of a job's output; nothing is fetched."""
-    if not has_output(job.state):
+    if not job.state.has_output:
         return NO_PREVIEW
     return _kept(job) or NO_PREVIEW
 
@@ -91,14 +90,14 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
         clip = await playable_copy(job)
         return Embedded(clip, "video", "video/mp4", is_copy=True)
     data = await job.fetch_output(EMBED_MAX_BYTES)
-    file = file_of(job.state)
+    file = job.state.output_file
     content_type = file.content_type if file is not None else None
     return Embedded(data, job.state.media_type, content_type or "")
 
 
 async def playable_copy(job: AsyncJob) -> bytes:
     """Return a playable mp4, made once; a picture or sound unchanged."""
-    if erased(job.state):
+    if job.state.is_erased:
         raise GoneError("This result was erased.", job_id=job.id)
     if job.state.media_type in ("image", "audio"):
         return await job.fetch_output(FETCH_MAX_BYTES)
@@ -122,7 +121,7 @@ async def playable_copy(job: AsyncJob) -> bytes:
         raise ServiceError(
             f"No copy that plays here could be made: {reason}"
         ) from error
-    if not erased(job.state):
+    if not job.state.is_erased:
         await to_thread.run_sync(job.preview_cache.keep, job.id, CLIP, clip)
     return clip
 

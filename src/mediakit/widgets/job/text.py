@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mediakit.api_models import BillingState, ErrorCode, JobStatus, MediaFile
+from mediakit.api_models import BillingState, ErrorCode, JobStatus
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
 from mediakit.client.job_words import SETTLING, STATE_WORDS, UNCHARGED
@@ -163,23 +163,7 @@ def function_of(entry: Entry, catalog: Catalog) -> Function | None:
 
 
 def status_word(state: JobState) -> str:
-    return STATE_WORDS["erased" if erased(state) else state.record.status.value]
-
-
-def erased(state: JobState) -> bool:
-    """Return whether media and request were erased (spec 4.18)."""
-    return state.record.deleted_at is not None
-
-
-def file_of(state: JobState) -> MediaFile | None:
-    """Return the file of a result that can be shown and saved; None without one."""
-    output = state.record.output
-    return None if output is None or erased(state) else output.file
-
-
-def has_output(state: JobState) -> bool:
-    """Return whether there is a result that can be shown and saved."""
-    return file_of(state) is not None
+    return STATE_WORDS["erased" if state.is_erased else state.record.status.value]
 
 
 @dataclass(frozen=True)

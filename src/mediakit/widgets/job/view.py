@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, JobState, recipes
+from mediakit.client.acts import BUTTON_CHANGED, Act, Consent, Do, Outcome, Pricing
 from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
 from mediakit.client.media_inputs import output_of
@@ -25,13 +26,11 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError, PriceError
 from mediakit.widgets.job.card import card_html, card_text
 from mediakit.widgets.job.payload import (
-    PAID,
     JobHost,
     Payload,
     Shown,
     job_payload,
     offered,
-    paid_text,
     price_now,
 )
 from mediakit.widgets.job.player import Embedded
@@ -43,7 +42,6 @@ from mediakit.widgets.job.preview import (
     playable_copy,
     poster_kept,
 )
-from mediakit.widgets.job.text import erased, has_output
 from mediakit.widgets.job.uses import FINALIZE, ResultForm, uses_of_job
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
@@ -58,10 +56,6 @@ Answer = Callable[..., object]
 
 SECOND_CLICK_S = 0.9
 """How long after a paid click another one is the second of a double click."""
-FORGOTTEN = "The prompt and the settings were forgotten here, too."
-PRICE_CHANGED = (
-    "The button now says “{}”. Nothing was sent. Press it again to pay this."
-)
 NO_HOST = JobHost()
 
 
@@ -89,7 +83,8 @@ class JobView:
         self._shown = Shown(preview, arrives=arrives)
         self._embed = embed
         self._embedded: Embedded | None = None
-        self._opened = self._looked = self._is_priced = self._closed = False
+        self._opened = self._looked = self._closed = False
+        self._priced: set[str] = set()
         self._seen = threading.Event()
         self._card_listeners: list[Callable[[], None]] = []
         self._listeners: list[Callable[[], None]] = []
@@ -153,7 +148,7 @@ class JobView:
 
     def wait_until_seen(self, timeout_s: float) -> bool:
         """Wait until the preview, if any, is loaded; not on the I/O thread."""
-        return has_output(self.state) and self._seen.wait(timeout_s)
+        return self.state.has_output and self._seen.wait(timeout_s)
 
     def close(self) -> None:
         """Close the view; the job and its forms' jobs continue."""
@@ -175,7 +170,7 @@ class JobView:
         # Read the newest state, because two threads may report out of order.
         if self._closed:
             return
-        if erased(self.state):
+        if self.state.is_erased:
             self._change(preview=NO_PREVIEW)
             self._embedded = None
         self._look()
@@ -183,32 +178,34 @@ class JobView:
         self._tell(card=True)
 
     @property
-    def _acts(self) -> tuple[str, ...]:
+    def _acts(self) -> tuple[Act, ...]:
         return offered(self.state, self.home, self._environment)
 
     def _price(self) -> None:
-        """Read the price of the paid action once it is available."""
-        if (
-            self._opened
-            and not self._is_priced
-            and not PAID.keys().isdisjoint(self._acts)
-        ):
-            self._is_priced = True
-            self._tasks.run(self._bring_price, "price")
+        """Read the price of each paid act once it is offered."""
+        if not self._opened:
+            return
+        for act in self._acts:
+            if act.price is not None and act.name not in self._priced:
+                self._priced.add(act.name)
+                task = partial(self._bring_price, act.name, act.price)
+                self._tasks.run(task, f"price of {act.name}")
 
-    async def _bring_price(self) -> None:
-        self._change(price=await self._job.next_price())
+    async def _bring_price(self, name: str, price: Pricing) -> None:
+        estimate = await price(self._job)
+        with self._lock:
+            self._change(prices={**self._shown.prices, name: estimate})
         self._tell()
 
     def _look(self) -> None:
-        if self._opened and not self._looked and has_output(self.state):
+        if self._opened and not self._looked and self.state.has_output:
             self._looked = True
             self._tasks.run(self._bring_result, "look")
 
     async def _bring_result(self) -> None:
         try:
             preview = await look_at(self._job)
-            if has_output(self.state):
+            if self.state.has_output:
                 self._change(preview=preview)
                 self._tell(card=True)
             if self._embed:
@@ -254,47 +251,42 @@ class JobView:
             self._close_form(str(message.get("path")))
         elif name == "stop":
             self._tasks.run(self._pending.stop)
-        elif name in self._acts:
-            self._guard(self._act)(name, message, answer)
+        for act in self._acts:
+            if act.name == name:
+                self._guard(self._act)(act, message, answer)
 
-    def _act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
-        job = self._job
-        if name in PAID:
-            self._buy(name, message)
-        elif name == "vary" and self.home.vary is not None:
+    def _act(self, act: Act, message: Mapping[str, Any], answer: Answer) -> None:
+        if act.do is not None and act.is_paid:
+            self._buy(act, act.do, message)
+        elif act.do is not None:
+            consent = Consent(ticked=message.get("ticked") is True)
+            self._run(act, partial(self._do, partial(act.do, self._job, consent)))
+        elif act.name == "vary" and self.home.vary is not None:
             self._say(self.home.vary(self.state))
-        elif name == "use":
+        elif act.name == "use":
             self._use(str(message.get("path")))
-        elif name == "save":
+        elif act.name == "save":
             overwrite = message.get("overwrite") is True
-            self._run(name, "Saving…", partial(self._save, answer, overwrite=overwrite))
-        elif name == "erase":
-            forget = message.get("forget") is True
-            erase, done = partial(job.erase, forget=forget), FORGOTTEN if forget else ""
-            self._run(name, "Erasing…", erase, done)
-        elif name == "forget":
-            self._run(name, "Forgetting…", job.forget, FORGOTTEN)
+            self._run(act, partial(self._save, answer, overwrite=overwrite))
 
-    def _buy(self, name: str, message: Mapping[str, Any]) -> None:
+    def _buy(self, act: Act, do: Do, message: Mapping[str, Any]) -> None:
         now_s = self._clock.monotonic_s()
         if now_s - self._paid_at_s < SECOND_CLICK_S:
             return
         self._paid_at_s = now_s
-        price = price_now(self.state, self._shown)
-        text = paid_text(name, price)
-        if message.get("text") not in (None, text):
-            self._complain(PRICE_CHANGED.format(text))
+        price = price_now(act, self.state, self._shown)
+        text, label = act.text(price), message.get("text")
+        if label not in (None, text):
+            self._complain(BUTTON_CHANGED.format(text, label))
             return
-        words, ask = "Sending the request for another take…", self._job.next_take
-        if name == "retry":
-            words, ask = "Sending the request again…", self._job.retry
-        self._run(name, words, partial(self._ask, partial(ask, max_price=price)))
+        ask = partial(do, self._job, Consent(price))
+        self._run(act, partial(self._submit, act, ask))
 
     def _show_delay(self) -> None:
         self._change(delay=self._pending.text, can_stop=self._pending.can_stop)
         self._tell()
 
-    async def _ask(self, ask: Callable[[], Awaitable[AsyncJob]]) -> None:
+    async def _submit(self, act: Act, ask: Callable[[], Awaitable[Outcome]]) -> str:
         try:
             with asking_from(self.home.origin):
                 if self._client is None:
@@ -303,39 +295,40 @@ class JobView:
                     delays = self._client.components.delays
                     result = await self._pending.run(ask, delays, self._clock)
         except PriceError:
-            await (
-                self._bring_price()
-            )  # the new price is on the button before the error appears
+            if act.price is not None:
+                # The new price is on the button before the error appears.
+                await self._bring_price(act.name, act.price)
             raise
-        if self.home.add is not None:
-            self.home.add(result)
+        return self._take_in(result)
 
-    def _run(
-        self,
-        name: str,
-        words: str,
-        task: Callable[[], Awaitable[object]],
-        done: str = "",
-    ) -> None:
-        """Run an action on the I/O thread, one at a time, and show that it runs."""
+    async def _do(self, task: Callable[[], Awaitable[Outcome]]) -> str:
+        return self._take_in(await task())
+
+    def _take_in(self, result: Outcome) -> str:
+        """Show the job that an act has made; return what to say."""
+        if isinstance(result, AsyncJob) and self.home.add is not None:
+            self.home.add(result)
+        return result if isinstance(result, str) else ""
+
+    def _run(self, act: Act, task: Callable[[], Awaitable[str]]) -> None:
+        """Run an act on the I/O thread, one at a time, and show that it runs."""
         with self._lock:
-            if name in self._shown.busy:
+            if act.name in self._shown.busy:
                 return
-            self._change(busy=self._shown.busy | {name})
-        self._say(words)
+            self._change(busy=self._shown.busy | {act.name})
+        self._say(act.meanwhile)
 
         async def run() -> None:
             note, alert = "", True
             try:
-                result = await task()
-                note, alert = result if isinstance(result, str) else done, False
+                note, alert = await task(), False
             except MediakitError as error:
                 note = sentence_of(error)
             finally:
-                self._change(busy=self._shown.busy - {name})
+                self._change(busy=self._shown.busy - {act.name})
                 self._say(note, alert=alert)
 
-        self._tasks.run(run, name)
+        self._tasks.run(run, act.name)
 
     async def _save(self, answer: Answer, *, overwrite: bool) -> str:
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.client import AsyncJob, recipes
+from mediakit.client.acts import Act, Consent
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, ratings
 from mediakit.widgets.gallery import Gallery, ResultActions, WallCell, judged_as
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
 
-async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str:
+async def save_all(
+    client: Client, act: Act, entries: Sequence[Entry], folder: str
+) -> str:
     def made() -> Path:
         place = Path(folder).expanduser().absolute()
         try:
@@ -33,13 +36,17 @@ async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str
     done, problem = await _each(
         client, entries, lambda job: job.download(place, recipe=recipes.are_on())
     )
-    beside = "Each has a JSON file next to it that says how it was made."
-    return f"Saved {results_text(done, entries)} to {place}. {beside}{problem}"
+    assert act.many is not None
+    return act.many.done.format(results_text(done, entries), place) + problem
 
 
-async def erase_all(client: Client, entries: Sequence[Entry]) -> str:
-    done, problem = await _each(client, entries, lambda job: job.erase())
-    return f"Erased {results_text(done, entries)}.{problem}"
+async def do_all(client: Client, act: Act, entries: Sequence[Entry]) -> str:
+    """Do an act with each job; return what to say."""
+    assert act.many is not None
+    do = act.do
+    assert do is not None  # else the studio has a way of its own
+    done, problem = await _each(client, entries, lambda job: do(job, Consent()))
+    return act.many.done.format(results_text(done, entries)) + problem
 
 
 async def _each(

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog, title_at
+from mediakit.client.acts import ACTS, Act, act_of, standing_of_entry
 from mediakit.client.job_words import STATE_WORDS, State, charge_word, state_of_entry
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
@@ -164,7 +165,7 @@ def row_of(
         "date": date_text(entry.created_at),
         "project": entry.project or "",
         "rating": (judged.rating or 0) if judged else 0,
-        "rates": state == "completed" and bool(entry.job_id),
+        "rates": act_of(ACTS, "rate").can(standing_of_entry(entry)),
         "kept": bool(judged and judged.keep),
         "tags": list(judged.tags) if judged else [],
         "job": entry.job_id or "",
@@ -225,6 +226,10 @@ class Selection:
     def where(self, holds: Callable[[Entry], bool]) -> tuple[Entry, ...]:
         return tuple(filter(holds, self._entries.values()))
 
+    def able(self, act: Act) -> tuple[Entry, ...]:
+        """Return those with which an act can be done."""
+        return self.where(lambda entry: act.can(standing_of_entry(entry)))
+
     @property
     def text(self) -> str:
         if not self._entries:
@@ -237,14 +242,7 @@ class Selection:
 
 
 def has_result(entry: Entry) -> bool:
-    is_there = entry.deleted_at is None and entry.gone_at is None
-    return entry.output_url is not None and entry.job_id is not None and is_there
-
-
-def is_erasable(entry: Entry) -> bool:
-    ended = entry.status is not None and entry.status.terminal
-    is_there = entry.deleted_at is None and entry.gone_at is None
-    return entry.job_id is not None and ended and is_there
+    return standing_of_entry(entry).has_output
 
 
 def is_unsettled(entry: Entry) -> bool:

@@ -202,9 +202,9 @@ class Studio {
       select_match: button("Select all that match", () => this.tell("select_match")),
       clear: button("Clear", () => this.tell("clear")),
       compare: button("Compare", () => this.tell("compare")),
-      save: button("Save to folder…", () => this.tell("question", { of: "save" })),
-      erase: button("Erase…", () => this.tell("question", { of: "erase" })),
     };
+    for (const { name, label } of Object.values(this.model.get("acts")))
+      this.acts[name] = button(`${label.replace(/…$/, "")}…`, () => this.tell("question", { of: name }));
     this.bar = makeBox("mk-row mk-st-bar", this.sum, ...Object.values(this.acts));
     this.question = make("form", "mk-frame mk-row mk-st-question");
     this.questionText = make("span");
@@ -218,7 +218,7 @@ class Studio {
     this.question.append(this.questionText, this.folderLabel, this.yes, no);
     this.question.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.tell(this.model.get("state").question, { folder: this.folder.value });
+      this.tell("all", { name: this.model.get("state").question, folder: this.folder.value });
     });
   }
 
@@ -299,29 +299,32 @@ class Studio {
     this.all.indeterminate = on > 0 && on < state.rows.length;
     this.table.hidden = !state.rows.length;
     write(this.sum, state.selection);
-    const { compare, save, erase } = state.counts;
     const { acts } = this;
     acts.select_match.hidden = !state.rows.length;
     acts.clear.hidden = !selected.size;
-    acts.compare.hidden = compare < 2;
-    acts.save.hidden = !save || !state.may_save;
-    acts.erase.hidden = !erase;
+    for (const [name, count] of Object.entries(state.counts)) acts[name].hidden = !count;
+    acts.compare.hidden = state.counts.compare < 2;
     this.question.hidden = !state.question;
     this.folderLabel.hidden = state.question !== "save";
-    const saves = state.question === "save";
-    const results = many(saves ? save : erase, "result");
-    const kept = state.kept ? `You marked ${state.kept} of them to keep. ` : "";
-    const erases =
-      `Erase ${results} for good? ${kept}The service deletes the stored media and requests. ` +
-      "Prompts, charges and files that you saved stay here.";
-    this.questionText.hidden = saves;
-    write(this.questionText, erases);
-    write(this.yes, saves ? `Save ${results}` : `Yes, erase ${results}`);
-    this.yes.classList.toggle("mk-danger", state.question === "erase");
+    if (state.question) this.drawQuestion(state);
     this.previous.disabled = !state.has_previous;
     this.next.disabled = !state.has_next;
     this.previous.hidden = this.next.hidden = !state.has_previous && !state.has_next;
     write(this.place, state.page);
+  }
+
+  drawQuestion({ question: name, counts, kept }) {
+    const { question, many: asked } = this.model.get("acts")[name];
+    const results = many(counts[name], "result");
+    const words = [
+      asked.question.replace("{}", results),
+      question && kept ? `You marked ${kept} of them to keep.` : "",
+      ...(question?.points ?? []),
+    ];
+    this.questionText.hidden = !asked.question;
+    write(this.questionText, words.filter(Boolean).join(" "));
+    write(this.yes, asked.yes.replace("{}", results));
+    this.yes.classList.toggle("mk-danger", Boolean(question));
   }
 
   showQuery({ query, choices }) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from anyio import to_thread
 
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
+from mediakit.client.acts import ACTS, Act, page_acts
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
@@ -34,7 +35,7 @@ from mediakit.widgets.job.payload import JobHost
 from mediakit.widgets.job.text import function_of
 from mediakit.widgets.job.uses import Use, Uses
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.studio.actions import erase_all, save_all, wall_of
+from mediakit.widgets.studio.actions import do_all, save_all, wall_of
 from mediakit.widgets.studio.functions import offers_of
 from mediakit.widgets.studio.head import facts_of, saved_html, saved_text
 from mediakit.widgets.studio.history import (
@@ -44,7 +45,6 @@ from mediakit.widgets.studio.history import (
     Query,
     Selection,
     has_result,
-    is_erasable,
     judgements_of,
     picture_url,
     read_choices,
@@ -85,6 +85,7 @@ class StudioLists(CardsWidget):
     _esm = script_of(HERE, "studio.js")
     _css = sheets(IPYWIDGETS, HERE / "studio.css")
     functions: Any = traitlets.List().tag(sync=True)
+    acts: Any = traitlets.Dict(page_acts(a for a in ACTS if a.many)).tag(sync=True)
     state: Any = traitlets.Dict().tag(sync=True)
 
 
@@ -97,8 +98,11 @@ class Studio:
         *,
         clock: Clock | None = None,
         cell: NotebookCell | None = None,
+        acts: Iterable[Act] = ACTS,
     ) -> None:
         self.client = client
+        # What can be done with the selected jobs.
+        self._acts = {act.name: act for act in acts if act.many is not None}
         self._key = _open.key(client.service.identity, cell)
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
@@ -136,6 +140,7 @@ class Studio:
         self.lists = make(
             StudioLists,
             functions=[vars(offer) for offer in offers_of(client.catalog)],
+            acts=page_acts(self._acts.values()),
             state=self._state(),
         )
         self.lists.carry_cards(self._handle)
@@ -358,13 +363,16 @@ class Studio:
     def _do_question(self, of: str) -> None:
         self._tasks.run(partial(self._ask, of))
 
-    def _do_save(self, folder: str) -> None:
-        entries = self.selection.where(has_result)
-        self._do(f"Saving to {folder}…", lambda: save_all(self.client, entries, folder))
-
-    def _do_erase(self, folder: str) -> None:
-        entries = self.selection.where(is_erasable)
-        self._do("Erasing…", lambda: erase_all(self.client, entries), clears=True)
+    def _do_all(self, name: str, folder: str) -> None:
+        """Do an act with the selected jobs; the folder is where files are saved."""
+        act = self._acts[name]
+        entries = self.selection.able(act)
+        if name == "save":
+            save = partial(save_all, self.client, act, entries, folder)
+            self._do(f"Saving to {folder}…", save)
+        else:
+            do = partial(do_all, self.client, act, entries)
+            self._do(act.meanwhile, do, clears=True)
 
     def _do(self, text: str, act: Callable[[], Any], *, clears: bool = False) -> None:
         self.said = text
@@ -501,7 +509,7 @@ class Studio:
             self._show()
 
     async def _ask(self, question: str) -> None:
-        entries = self.selection.where(is_erasable)
+        entries = self.selection.able(self._acts[question]) if question else ()
         judged = await to_thread.run_sync(judgements_of, self.client, entries)
         with self._lock:
             self.question = question
@@ -574,15 +582,17 @@ class Studio:
             "selection": self.selection.text,
             "counts": {
                 "compare": len(self.selection.where(has_result)),
-                "save": len(self.selection.where(has_result)),
-                "erase": len(self.selection.where(is_erasable)),
+                **{name: self._count(act) for name, act in self._acts.items()},
             },
             "question": self.question,
             "kept": self.kept_n,
-            "may_save": not in_voila(os.environ),
             "opened": None if job is None else job.id,
             "comparing": self._wall is not None,
         }
+
+    def _count(self, act: Act) -> int:
+        is_here = not (act.is_local and in_voila(os.environ))
+        return len(self.selection.able(act)) if is_here else 0
 
     def _rows(self) -> list[dict[str, Any]]:
         catalog = self.client.catalog

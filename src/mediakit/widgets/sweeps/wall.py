@@ -12,6 +12,7 @@ from typing import Any
 from anyio import to_thread
 
 from mediakit.client import JobState
+from mediakit.client.acts import BUTTON_CHANGED
 from mediakit.client.io_thread import io_thread
 from mediakit.client.job_state import estimate_of
 from mediakit.clock import SystemClock
@@ -45,10 +46,6 @@ from mediakit.widgets.toolkit.throttle import Paced
 
 NO_RETRY = (
     "This cell cannot be sent again: it already has a result, or one is being made."
-)
-RETRY_CHANGED = (
-    "The button now says “{}” instead of “{}”. Nothing was sent. Press it again to "
-    "send the cell."
 )
 
 
@@ -247,7 +244,7 @@ class SweepWall:
             raise MediakitError(NO_RETRY)
         if now != text:
             await self._read()
-            raise MediakitError(RETRY_CHANGED.format(now, text))
+            raise MediakitError(BUTTON_CHANGED.format(now, text))
         cells = {cell: self._retries[cell].price for cell in self._unsent}
         with run.budget.raised_to(rest.limit_micro_usd):
             for cell, price in cells.items():
@@ -276,7 +273,7 @@ class SweepWall:
             raise MediakitError(NO_RETRY)
         if now != text:
             await self._read()
-            raise MediakitError(RETRY_CHANGED.format(now, text))
+            raise MediakitError(BUTTON_CHANGED.format(now, text))
         retry = self._retries[cell]
         with run.budget.raised_to(retry.limit_micro_usd):
             job_id = await self._resend_cell(cell, retry)

@@ -62,6 +62,21 @@ const makeTick = (turn) => {
   if (turn) tick.addEventListener("change", () => turn(tick.checked));
   return tick;
 };
+// A question in place of what stands in an element; the focus is on what changes nothing.
+const showQuestion = (place, { text, points, tick, yes, isPaid }, mayTick, act, end) => {
+  const words = make("div", "mk-question");
+  words.append(make("b", "", text));
+  if (points.length) words.append(make("ul"));
+  words.querySelector("ul")?.append(...points.map((point) => make("li", "", point)));
+  const box = makeTick();
+  const label = make("label", "mk-tick");
+  label.append(box, make("span", "", tick));
+  const [title, name] = isPaid ? ["", "mk-paid"] : ["This cannot be undone", "mk-danger"];
+  const answer = makeButton(yes, title, () => act(box.checked), name);
+  const no = makeButton("Cancel", "Change nothing", end);
+  place.replaceChildren(words, ...(tick && mayTick ? [label] : []), answer, no);
+  no.focus();
+};
 const makeLink = (href, text = "") =>
   Object.assign(make("a", "", text), { href, target: "_blank", rel: "noopener noreferrer" });
 const makeSlider = (label, traits, name = "") => {
