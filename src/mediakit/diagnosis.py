@@ -35,7 +35,7 @@ from mediakit.history.database import (
 )
 from mediakit.money import format_usd
 from mediakit.notebook import current_shell, in_notebook
-from mediakit.web_environment import Proxies, http_client
+from mediakit.proxies_and_certificates import Proxies, http_client
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000

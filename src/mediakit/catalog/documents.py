@@ -96,7 +96,7 @@ def _answer_of(url: str) -> httpx.Response:
     """GET a URL; each redirect uses the proxy and certificates that it needs."""
     import httpx
 
-    from mediakit.web_environment import http_client
+    from mediakit.proxies_and_certificates import http_client
 
     cookies = CookieJar()
     for _ in range(1 + MAX_REDIRECTS):

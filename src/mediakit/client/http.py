@@ -42,7 +42,7 @@ from mediakit.client.transport_errors import (
 )
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
-from mediakit.web_environment import (
+from mediakit.proxies_and_certificates import (
     Proxies,
     ProxySetting,
     checked_ssl_context,

@@ -52,7 +52,10 @@ from mediakit.errors import (
 from mediakit.history import Entry, History, Submission
 from mediakit.history.entry import STOPPED_CODE
 from mediakit.money import format_usd
-from mediakit.web_environment import UnusableCertificatesError, UnusableProxyError
+from mediakit.proxies_and_certificates import (
+    UnusableCertificatesError,
+    UnusableProxyError,
+)
 
 SUBMIT_RETRY_FOR_S = 60.0
 IN_DOUBT = "It was stopped without an answer: a job may exist."

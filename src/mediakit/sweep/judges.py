@@ -36,10 +36,10 @@ from mediakit.money import (
     parse_usd,
 )
 from mediakit.plain_numbers import whole
+from mediakit.proxies_and_certificates import http_client
 from mediakit.rules import ValueDescription
 from mediakit.safe_text import quoted, shown_url
 from mediakit.sweep.scorer_identity import COST, HASH_DIGITS, TAKEN, hash_of
-from mediakit.web_environment import http_client
 from mediakit.web_urls import web_url
 
 if TYPE_CHECKING:

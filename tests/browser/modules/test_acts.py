@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 
 from mediakit import Client, Job
 from mediakit.client import AsyncJob
-from mediakit.client.acts import ACTS, Act, Consent, Question
+from mediakit.client.job_acts import ACTS, Act, Consent, Question
 from mediakit.widgets.gallery import Gallery, ResultActions, WallCell
 from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.job.payload import JobHost

@@ -13,7 +13,7 @@ import pytest
 from mediakit import Client, Job
 from mediakit.api_models import ErrorCode
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.acts import ACTS, FORGOTTEN, act_of
+from mediakit.client.job_acts import ACTS, FORGOTTEN, act_of
 from mediakit.errors import ConflictError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.job_cell import display_job

@@ -12,7 +12,7 @@ import pytest
 from mediakit import Client
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Catalog
-from mediakit.client.acts import ACTS, act_of
+from mediakit.client.job_acts import ACTS, act_of
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.entry import fresh_entry

@@ -13,7 +13,7 @@ import pytest
 
 from mediakit import Client, Job
 from mediakit.client import AsyncJob
-from mediakit.client.acts import ACTS, Act, Consent, Many
+from mediakit.client.job_acts import ACTS, Act, Consent, Many
 from mediakit.history import ratings
 from mediakit.history.store import History
 from mediakit.sandbox.server.running import RunningSandbox

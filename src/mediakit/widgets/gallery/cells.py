@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mediakit.api_models import JobStatus
-from mediakit.client.acts import ACTS, Act, Place, Question, Standing
+from mediakit.client.job_acts import ACTS, Act, Place, Question, Standing
 from mediakit.client.job_words import State
 from mediakit.client.recipes import Edit
 from mediakit.estimates import Estimate

@@ -15,8 +15,8 @@ import anyio.to_thread
 import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
-from mediakit.client.acts import BUTTON_CHANGED, page_acts
 from mediakit.client.io_thread import io_thread
+from mediakit.client.job_acts import BUTTON_CHANGED, page_acts
 from mediakit.client.stopping import PendingSubmissions, Stoppable
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError

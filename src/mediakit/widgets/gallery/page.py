@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from mediakit.client.acts import ACTS, Act
+from mediakit.client.job_acts import ACTS, Act
 from mediakit.client.job_words import STATE_WORDS
 from mediakit.widgets.gallery.cells import (
     WallCell,

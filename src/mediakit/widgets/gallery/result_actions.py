@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, recipes
-from mediakit.client.acts import ACTS, Act, Consent, Place, act_of, standing_of
 from mediakit.client.budgets import ANYONE, Caller
+from mediakit.client.job_acts import ACTS, Act, Consent, Place, act_of, standing_of
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.submissions import asking_from

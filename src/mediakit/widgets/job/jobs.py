@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from traitlets import Any as AnyTrait
 from traitlets import Dict, Int, List, Unicode
 
-from mediakit.client.acts import ACTS, page_acts
+from mediakit.client.job_acts import ACTS, page_acts
 from mediakit.widgets.job.payload import JobHost, Payload
 from mediakit.widgets.job.uses import uses_of
 from mediakit.widgets.job.view import Answer

@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, JobState, recipes
-from mediakit.client.acts import BUTTON_CHANGED, Act, Consent, Do, Outcome, Pricing
 from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
+from mediakit.client.job_acts import BUTTON_CHANGED, Act, Consent, Do, Outcome, Pricing
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.stopping import PendingSubmissions, Stoppable

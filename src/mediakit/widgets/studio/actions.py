@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.client import AsyncJob, recipes
-from mediakit.client.acts import Act, Consent
+from mediakit.client.job_acts import Act, Consent
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, ratings
 from mediakit.widgets.gallery import Gallery, ResultActions, WallCell, judged_as

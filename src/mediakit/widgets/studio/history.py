@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog, title_at
-from mediakit.client.acts import ACTS, Act, act_of, standing_of_entry
+from mediakit.client.job_acts import ACTS, Act, act_of, standing_of_entry
 from mediakit.client.job_words import STATE_WORDS, State, charge_word, state_of_entry
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
-from mediakit.client.acts import ACTS, Act, page_acts
+from mediakit.client.job_acts import ACTS, Act, page_acts
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError

@@ -12,8 +12,8 @@ from typing import Any
 from anyio import to_thread
 
 from mediakit.client import JobState
-from mediakit.client.acts import BUTTON_CHANGED
 from mediakit.client.io_thread import io_thread
+from mediakit.client.job_acts import BUTTON_CHANGED
 from mediakit.client.job_state import estimate_of
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError, MediakitError

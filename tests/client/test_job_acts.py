@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mediakit import Client
-from mediakit.client.acts import ACTS, standing_of, standing_of_entry
+from mediakit.client.job_acts import ACTS, standing_of, standing_of_entry
 from tests.support.samples.media_samples import make_png
 from tests.support.waiting import PATIENCE_S
 
