@@ -25,7 +25,7 @@ from mediakit.safe_text import quoted, shown, with_shown_urls
 from mediakit.web_urls import is_http, without_white_space
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-# Longer than any server accepts, and repeated in each card that shows the file.
+# No server accepts URLs of this length, and each card repeats the URL of its file.
 LONGEST_URL = 16_384
 
 

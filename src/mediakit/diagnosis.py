@@ -211,7 +211,7 @@ def _service(settings: Settings) -> tuple[list[Finding], bool]:
             return [reached, Finding("API key", str(error), is_ok=False)], is_sandbox
         except MediakitError as error:
             away = Finding("Service", f"{settings.base_url}: {error}", is_ok=False)
-            # On this machine, it may be a sandbox that is not running.
+            # A service on this machine may be a sandbox that is not running.
             is_sandbox = client.service.on_this_machine
             return [away, Finding("API key", "set, but not checked")], is_sandbox
     if is_sandbox:

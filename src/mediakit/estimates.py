@@ -303,7 +303,7 @@ class Estimate:
 
     @property
     def has_no_upper_end(self) -> bool:
-        """Return whether the request costs something without a known upper limit."""
+        """Return whether a lowest price is known but no highest."""
         return self.low is not None and self.high is None
 
     def __str__(self) -> str:

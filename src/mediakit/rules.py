@@ -229,7 +229,7 @@ class NeededWhen(_Conditional):
 class LimitedWhen(Rule):
     """A field that accepts only some of its values under a condition."""
 
-    limit: When  # holds for the values that are accepted
+    limit: When  # true of the accepted values
     words: str
     condition: When
 
@@ -307,7 +307,7 @@ class Cites(Rule):
 
     field: str
     lists: tuple[tuple[str, str], ...]
-    bare: bool = False  # also without the sign, such as "Image 1"
+    bare: bool = False  # citations may omit the @: "Image 1"
 
     @property
     def reads(self) -> set[str]:

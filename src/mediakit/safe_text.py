@@ -104,8 +104,9 @@ def html_text(text: str) -> Markup:
 # -- spreadsheets ---------------------------------------------------------------------
 
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - Excel reads them too
-# How a prompt cites its inputs. Excel reads such a cell as the names Image1, walks, ...
-# and shows #NAME? at worst: without a call, a link or a comparison, nothing runs.
+# Matches a citation of an input in a prompt. Excel reads a cell with a citation as the
+# names Image1, walks, ... and shows #NAME? at worst: without a call, a link or a
+# comparison, nothing runs.
 _CITATION = re.compile(r"@(?:Image|Video|Audio)[0-9]+(?![\w(!.\[])")
 _RUNS = re.compile(r"\w\s*\(|!\w|!\$|[|=\[]")
 

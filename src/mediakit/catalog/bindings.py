@@ -54,7 +54,7 @@ class Bindings:
     @classmethod
     def read(cls, folder: Path, *, own_rates: bool = False) -> Bindings:
         """Read `mediakit.toml` in a folder; empty without the file."""
-        import tomllib  # most folders have none
+        import tomllib  # most folders have no mediakit.toml
 
         file = folder / FILE_NAME
         if not file.is_file():

@@ -81,7 +81,7 @@ class Function:
 
     path: str
     declaration: type[MediaRequest] | SchemaDeclaration
-    rate: OwnRate | None = None  # the user's, in place of the declared ones
+    rate: OwnRate | None = None  # the user's rate; replaces the declared ones
 
     @property
     def declared(self) -> Declared:
@@ -257,7 +257,7 @@ class Function:
             # A form needs the tag of a union; the document may not.
             return [each for each in problems if not each.is_missing]
         wrong = {each.root for each in problems}
-        if self.tag in wrong:  # it decides which other fields there are
+        if self.tag in wrong:  # the tag decides which other fields exist
             return problems
         further = conformance.problems(sent)
         return problems + [each for each in further if each.root not in wrong]

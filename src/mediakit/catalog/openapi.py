@@ -21,7 +21,7 @@ from mediakit.schema.from_json_schema import Reader, medium_in, type_of
 from mediakit.schema.references import Json, References, dict_of, list_of, text_of
 
 MAX_NAME_LENGTH = 60
-# A gateway may have a prefix before it.
+# A gateway may put a prefix before `/v1`.
 _PATH = re.compile(rf"(?:/[^/]+)*?/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
@@ -89,7 +89,7 @@ def _submits(document: Json) -> Iterator[tuple[str, Json]]:
         plain = references.plain(item)
         own = plain[0] if plain else {}
         path = _submit_path(name, [own.get("post"), own, document])
-        # One that is described elsewhere may be a submission, too.
+        # A path that is described elsewhere may be a submission, too.
         is_elsewhere = plain is None and "$ref" in dict_of(item)
         if path and (is_elsewhere or isinstance(own.get("post"), dict)):
             yield path, item if is_elsewhere else own["post"]

@@ -19,7 +19,7 @@ from mediakit.estimates import (
 )
 from mediakit.money import MicroUSD, format_usd, parse_usd
 
-# A day of it is an amount that a history can hold.
+# At this rate, a day costs an amount that the history can still store.
 HIGHEST_RATE_MICRO_USD = 10**12
 RATE_KEYS = BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
 USE = "To hold your own rate instead, use connect(own_rates=True)."
@@ -33,7 +33,7 @@ class OwnRate:
     request_micro_usd: MicroUSD | None = None
     second_micro_usd: MicroUSD | None = None
     source: Path | None = None  # None for a rate given in code
-    sets_holds: bool = True  # budgets hold it where the price list's is higher
+    sets_holds: bool = True  # else budgets hold the higher listed rate
 
     @classmethod
     def from_table(

@@ -9,7 +9,7 @@ whose `state` is that entry with the newest record of the service. `AsyncClient.
 calls `prepared` and `submit_prepared` of its `Components` for these two steps.
 """
 
-# The first, before any other module imports aiohttp.
+# Import this first, before any other module imports aiohttp.
 from mediakit.client import aiohttp_import  # noqa: F401
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import Amount, AnyBudget, BudgetState

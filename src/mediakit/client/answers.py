@@ -328,7 +328,7 @@ _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
 }
 
 
-# Such as `tracks[0].keyframes[1].url`.
+# Matches a path such as `tracks[0].keyframes[1].url`.
 _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 
 

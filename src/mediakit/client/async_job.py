@@ -51,7 +51,7 @@ class JobFacts:
 
     @property
     def id(self) -> str:
-        """Return the job id, shape `media_<uuid>`."""
+        """Return the job ID, in the form `media_<uuid>`."""
         return self.state.record.id
 
     @property
@@ -192,15 +192,16 @@ class AsyncJob(JobFacts, ProcessBound):
         began_s, releases_n = loop.time(), self._releases_n
         with anyio.move_on_after(timeout_s):
             if isinstance(self._ended, NotFoundError) and not reached(self._state):
-                # The service may know it again, so a new wait asks.
+                # The service may have the job again, so each new wait reads it once.
                 await self._jobs.read(self)
             while releases_n == self._releases_n:
-                # Taken before the check, so that no change is missed.
+                # Get the event before the check, so that no change is missed.
                 changed = self._changed
                 if reached(self._state):
                     return
                 if self._ended is not None:
-                    # Raised repeatedly; its traceback must not grow.
+                    # The same error is raised for each wait; its traceback must not
+                    # grow.
                     raise self._ended.with_traceback(None)
                 self._jobs.watch(self)
                 await changed.wait()
@@ -374,7 +375,7 @@ class AsyncJob(JobFacts, ProcessBound):
             ServiceError: The service does not answer.
         """
         await self._jobs.reads.erase(self.id)
-        # The response to DELETE is not specified; a read's is (spec 4.18).
+        # The response to DELETE is not specified, so read the job (spec 4.18).
         await self._jobs.read(self)
         if forget:
             await self._jobs.forget(self)

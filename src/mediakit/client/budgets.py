@@ -144,7 +144,7 @@ class BudgetState:
 
 
 def _check_name(name: object) -> None:
-    """Reject an invalid name; only the label of a period may end in a month."""
+    """Reject an invalid name; only the label of a period ends in a month."""
     is_text = isinstance(name, str) and name != "" and name == name.strip()
     if not is_text or _MONTH_AT_END.search(str(name)):
         accepted = (

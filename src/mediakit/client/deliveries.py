@@ -106,7 +106,7 @@ class AsyncDeliveries(SecretReader):
             page = _rows_in(body)
             ids = {row.get("id") for row in page}
             if page and None not in ids and ids <= ids_before:
-                # The service does not know a cursor under this name.
+                # The service ignores this name of the cursor parameter.
                 following, cursor = Continuation(), None
                 break
             ids_before |= ids

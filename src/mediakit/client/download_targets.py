@@ -23,7 +23,7 @@ from mediakit.web_urls import parts_of
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 STILL_THERE = "The service still has the output; downloading it again costs nothing."
-# A running download writes more often than that.
+# A running download writes to its file more often than this.
 ABANDONED_S = 86_400.0
 _USER = re.compile(r"//[^/]*@")
 

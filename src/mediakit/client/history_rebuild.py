@@ -113,7 +113,7 @@ class Rebuilder:
                 log.warning("the delivery log cannot be read: %s", error)
                 unreadable.append(("delivery", DELIVERIES_PATH))
         jobs += [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
-        best = {job.sidecar.job_id: job for job in reversed(jobs)}  # keeps the first
+        best = {job.sidecar.job_id: job for job in reversed(jobs)}  # the first wins
         oldest_first = sorted(best.values(), key=lambda job: _at(job) or _LAST)
         rows = [await self._row(job) for job in oldest_first]
         rows += [

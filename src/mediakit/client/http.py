@@ -202,7 +202,7 @@ class HttpClient:
                 body = _body(answer.content.iter_any())
                 body_bytes = await translate_errors(body, in_body=True)
                 return HttpResponse(answer.status, answer.headers, body_bytes)
-        connected()  # whether a proxy has passed it on is not known
+        connected()  # a proxy may forward the request at any time from now on
         http = self._connections.httpx_for(address)
         request = http.build_request(
             method,
@@ -517,7 +517,7 @@ class ServiceClient:
     ) -> HttpResponse:
         """GET a path; retry without a response, or while it `is_foreign`.
 
-        Honors `Retry-After` for up to two minutes in all. If the service asks for
+        Honours `Retry-After` for up to two minutes in all. If the service asks for
         longer, or keeps rejecting the request, its last response is returned.
         """
 

@@ -32,7 +32,8 @@ from mediakit.rules import ValueDescription
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 ENDED = "a job that has completed"
 WITH_OUTPUT = "a job with its output"
-# A server may be reachable again; a read for each price would be slow.
+# After a failure, a server is not read again for this long, because a read for each
+# price would be slow.
 RETRY_AFTER_S = 60.0
 
 
@@ -53,7 +54,7 @@ class JobOutput:
         """Return the known properties of the medium, without reading it."""
         if self.content_type is None:
             return None
-        # Its size is not known: zero bytes are within every limit.
+        # The size is unknown, so use zero bytes, which are within every limit.
         return MediaInfo(medium, self.content_type, 0, duration_s=self.length_s)
 
 

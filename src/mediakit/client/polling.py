@@ -23,9 +23,11 @@ from mediakit.errors import (
     ServiceError,
 )
 
-# Without a usual runtime: often while an image may be ready, then less often.
+# If the usual runtime is unknown, read often while an image may be ready, then less
+# often.
 BRISK_INTERVALS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
-# With one: a few early reads show that it runs, then few until the expected end.
+# If the usual runtime is known, a few early reads show that the job runs; then read
+# rarely until the expected end.
 EARLY_INTERVALS_S = (0.3, 0.7, 1.5)
 NEAR_SHARE_OF_USUAL = 0.6
 LONGEST_EARLY_INTERVAL_S = 15.0
@@ -250,12 +252,12 @@ class Poller:
     ) -> None:
         self._read = read
         self._clock = clock
-        self.limiter = limiter  # None: the one of this process
+        self.limiter = limiter  # None for the limiter of this process
         self._random = random or Random()
         self._polled: dict[str, PolledJob] = {}
         self._reading_n = 0
         self._slot_freed = asyncio.Event()
-        # The reads of this client since the last usable response, and when they go on.
+        # Failed reads since the last usable response, and when reading resumes.
         self._failures_n = 0
         self._paused_until_s = 0.0
         self._refusal: AnswerError | None = None
@@ -285,7 +287,7 @@ class Poller:
     def on_end_reported(self, job: AsyncJob) -> None:
         """Record that an event or another read reported the end of a job."""
         polled = self._polled.get(job.id)
-        # A job that is queued or being read is still read.
+        # If the job is queued for a read or being read, that read continues.
         if polled is None or polled.task is None or not polled.is_sleeping:
             return
         if job.state.is_over:

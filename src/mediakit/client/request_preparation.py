@@ -156,8 +156,8 @@ def _listed(value: object) -> object:
 
 
 def _medium(spec: FieldSpec) -> MediaName | None:
-    # One image in a field for a list of them is rejected later by its path, and not as
-    # a list of a million numbers.
+    # A single image in a field for a list of images is rejected later; the message
+    # shows its path instead of a million numbers.
     return spec.media_kind or (spec.item.media_kind if spec.item else None)
 
 
@@ -302,7 +302,7 @@ def validate(
     body = plain_body(function, fields, inputs)
     properties = plain_fields(function, _properties(extra), inputs)
     lengths = known_lengths(seconds)
-    # A file is not needed if the user gives the length for its price.
+    # A file is not read if the user gives the length that determines the price.
     infos, problems = _probed(function, body, lengths if price_only else {})
     if problems and price_only:
         raise InputError.of(problems, spec=function.spec)

@@ -195,7 +195,7 @@ def entries_of(
             budget=budget_name(project, None),
         )
         submission = priced_at(submission, _estimate(function, job))
-        # The history numbers it when it is written.
+        # The history numbers the entry when it is written.
         entry = fresh_entry(submission, number=0, created_at=job.created_at)
         yield replace(
             entry,

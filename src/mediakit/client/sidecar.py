@@ -170,7 +170,7 @@ def sidecar_of(
     request: dict[str, Any] = {"function": state.record.model_id}
     if entry is not None:
         body = json.loads(entry.body)
-        body.pop("webhook_url", None)  # may hold a token, and the file may be shared
+        body.pop("webhook_url", None)  # may hold a token, and people share sidecars
         urls = {url: shown_url(url) for url in urls_in(body)}
         fields = Sidecar.model_fields.keys() & vars(entry).keys()
         request = {name: getattr(entry, name) for name in fields}

@@ -158,7 +158,7 @@ class PendingSubmissions:
         late = [call for call, text in self._texts.items() if text]
         if not late:
             return ""
-        # That a job may exist is said, even if it is so of one of them only.
+        # Prefer the call whose job may exist, so that people are told of it.
         call = max(late, key=lambda each: (not each.is_stopped, bool(each.in_doubt)))
         text, count = self._texts[call], len(late)
         return text if count == 1 else f"{count:,} {self._noun} are being sent. {text}"

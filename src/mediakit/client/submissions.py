@@ -51,14 +51,15 @@ from mediakit.plain_numbers import whole
 log = logging.getLogger("mediakit.client")
 
 Take = int | Literal["next"]
-# The key of such a take belongs to another request.
+# Takes that ended with these errors are not retried: the key belongs to another
+# request.
 _NOT_RETRIED = frozenset({str(KEY_BOUND), JOB_OF_ANOTHER})
-HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
+HIGHEST_TAKE = 2**31 - 1  # the largest value of an integer column in every database
 NEXT_TAKE = 'take="next" submits a new job, which is charged.'
 
-# How many calls send a key, by the history's place and the key: an entry whose key is
-# being sent is not an unanswered one. All clients of a process submit on its I/O
-# thread, so no lock is needed.
+# The number of calls that send a key, by the history's place and the key. An entry
+# whose key is being sent does not count as unanswered. All clients of a process submit
+# on its I/O thread, so no lock is needed.
 _SENDING: Counter[tuple[str, str]] = Counter()
 
 
@@ -336,7 +337,7 @@ class Submissions:
         _, entry = await self._last(draw)
         if entry is None or not self._is_unanswered(entry):
             return None
-        # Its sender may have had a response since the read.
+        # The call that sent the entry may have had a response since the read.
         entry = await self._account_history.ask(History.find_key, entry.key)
         return entry if entry and self._is_unanswered(entry) else None
 
@@ -364,7 +365,7 @@ class Submissions:
             attempt += 1
         wanted = take_of(first, self._service, take=take, attempt=attempt)
         if entry is not None:
-            # It may have been found by its exact content, under another name.
+            # The entry may have been found by its exact content, under another key.
             wanted = replace(wanted, asked_key=entry.asked_key)
         return await claims.claim(wanted)
 
@@ -403,7 +404,7 @@ class Submissions:
         except ServiceError as error:
             if error.status is not None and error.status < 500:
                 raise
-            # It is paid for and continues; the history has it, and it is read later.
+            # The job is paid for and continues; it is in the history and is read later.
             job = await self._jobs.resume(entry)
         except NotFoundError:
             if self._may_be_found(entry):

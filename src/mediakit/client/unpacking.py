@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
 from mediakit.client.answers import NoAnswerError
 
-# What storages hold as an encoding although it changes no byte; also media types, and
-# the names of character sets.
+# Values of Content-Encoding that storage services send although the bytes are not
+# encoded; so are media types and the names of character sets.
 LABELS = {"", "7bit", "8bit", "aws-chunked", "base64", "binary", "chunked", "identity"}
 LABELS |= {"none", "null"}
 UNPACKED = {"deflate", "gzip", "x-gzip"}

@@ -51,7 +51,7 @@ FILES_AT_ONCE = 3
 LOOK_FOR_S = 5.0
 TIMEOUT = "MEDIAKIT_UPLOAD_TIMEOUT_S"
 ANSWER_S = 30.0
-# The throughput of a slow company proxy.
+# The throughput of a slow corporate proxy.
 PASSED_ON_BYTES_PER_S = 250_000
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
@@ -253,7 +253,8 @@ class Uploads:
     def _too_long(self, name: str, asked_s: float, status: int) -> RateLimitError:
         at = self._clock.now() + timedelta(seconds=asked_s)
         return RateLimitError(
-            f"{name} could not be uploaded: the storage asks to wait ({status}). "
+            f"{name} could not be uploaded: the storage service asked us to wait "
+            f"(HTTP {status}). "
             f"{NO_JOB} Try again in {asked_s:,.0f} s, at {at:%Y-%m-%d %H:%M:%S} UTC.",
             status=status,
             retry_after_s=asked_s,

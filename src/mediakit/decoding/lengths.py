@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A larger time step is a new recording, not a pause, as in FFmpeg.
 LONGEST_STEP_S = 10
 LONGEST_STEP_BACK_S = 0.1
-# About a day of frames; a file of a few hundred bytes can promise 4,000,000,000.
+# About a day of frames; the header of a tiny file can declare 4,000,000,000.
 MOST_PACKETS = 5_000_000
 # Smaller differences are rounding errors or late writes.
 SNAP_FRAMES = 0.75

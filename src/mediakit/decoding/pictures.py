@@ -89,7 +89,7 @@ def picture_info(file: BinaryIO, size_bytes: int) -> MediaInfo:
     with opened_picture(file) as image:
         width, height = image.size
         orientation = exif_orientation(image)
-        if image.format == "TIFF":  # newer versions of Pillow rotate the size
+        if image.format == "TIFF":  # newer versions of Pillow rotate `image.size`
             tags: Any = image
             width, height = tags.tag_v2[_TIFF_WIDTH], tags.tag_v2[_TIFF_HEIGHT]
         if orientation in SIDEWAYS:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
-# How much of a file is read to find its tracks.
+# The most bytes of a file that are read to find its tracks.
 WHOLE_PROBE_BYTES = 5_000_000
-# A single frame of a large clip can need all that is downloaded of a file.
+# The most bytes that are downloaded to find them; a single frame of a large clip can
+# need all of these.
 PROBE_BYTES = 500_000
 # Files at a URL up to this size are downloaded to count their packets.
 COUNTED_BYTES = 3_000_000
@@ -58,7 +59,8 @@ def recording_info(
             with opened(file, options) as container:
                 info = _info(container, file, expected, size_bytes, whole=whole)
             file.seek(0)
-            # Opened again, because a frame has been decoded: not every file can seek.
+            # Open the file again, because a frame has been decoded and not every
+            # container can seek.
             with opened(file, options) as container:
                 timing = _timing(container, expected, size_bytes, whole=whole)
     except av.ArgumentError:
@@ -100,7 +102,7 @@ def _displayed_size(
     container: InputContainer, stream: VideoStream, *, whole: bool
 ) -> tuple[int, int]:
     """Return the displayed size, which only a decoded frame reveals."""
-    if not whole:  # a frame may not be among the bytes that can be read
+    if not whole:  # the readable bytes may not include a frame
         with suppress(OSError, ValueError), decoder_errors():
             for frame in decoded_frames(container, stream):
                 return display_of(stream, frame).size(frame.width, frame.height)

@@ -110,8 +110,8 @@ class Database:
             if self.is_local
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
-        # The connection of the one thread that never waits. To take one from the pool
-        # costs as much as two statements.
+        # The connection of the thread that never waits for locks. Taking a connection
+        # from the pool would cost as much as two statements.
         self._kept: list[Connection] = []
         # Python 3.13 warns about files that are not closed.
         finalize(self, _close, self._engine, self._kept)
@@ -208,8 +208,8 @@ class Database:
             return
         if not self._is_file:
             raise BusyError("The history is not a file.")
-        # Taken out while it is used, so that a unit of work within another one cannot
-        # end that one.
+        # Remove the connection while it is used, so that a nested unit of work cannot
+        # end the outer one.
         connection = self._kept.pop() if self._kept else _without_timeout(engine)
         try:
             yield connection
@@ -343,8 +343,8 @@ def _sqlite(url: URL) -> Engine:
         url,
         hide_parameters=True,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
-        # A database in memory lives as long as its one connection, which one thread at
-        # a time can use.
+        # An in-memory database lives as long as its only connection, which one thread
+        # at a time can use.
         poolclass=QueuePool,
         pool_size=1 if in_memory else 5,
         max_overflow=0 if in_memory else 10,

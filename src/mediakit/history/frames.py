@@ -53,7 +53,7 @@ from mediakit.web_urls import is_http
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
 LARGEST = 2**63 - 1
 LONGEST_CATEGORY = 64
-# It may hold a token.
+# The callback URL may hold a token.
 LEFT_OUT = ("webhook_url",)
 
 INSTANT, CATEGORY, WEB_URL = "instant", "category", "web_url"

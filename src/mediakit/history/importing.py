@@ -70,7 +70,7 @@ def _write(
         submission = replace(submission, key=name, draw_key=name, asked_key=name)
         entry, earlier = write_request(db, submission, created_at)
     change_totals(db, None, entry)
-    if earlier is not None:  # refused then, and found by its key
+    if earlier is not None:  # the earlier request was refused; found by its key
         entry = change_entry(db, entry, {"asked_key": earlier.asked_key})
     return entry
 

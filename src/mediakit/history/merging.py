@@ -24,7 +24,7 @@ LONGEST_RUN_S = 86_400.0
 
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
 _OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
-# Unavailable billing says nothing; pending billing announces a charge.
+# In ascending order: pending billing announces a charge, unavailable billing does not.
 _BILLING_ORDER = (
     None,
     BillingState.UNAVAILABLE,
@@ -97,7 +97,7 @@ def _status(entry: Entry, job: JobRecord, now: datetime) -> Changes:
     status = further_status(entry.status, job.status)
     # The job of a rebuilt entry may have ended unseen; then the time is unknown.
     ended = status.terminal and not (entry.status and entry.status.terminal)
-    code = entry.error_code if entry.job_id else None  # drops those of a refusal
+    code = entry.error_code if entry.job_id else None  # drop the error of a refusal
     message = entry.error_message if entry.job_id else None
     if status is JobStatus.FAILED and job.error and code is None:
         code, message = job.error.code.value, job.error.message

@@ -74,8 +74,8 @@ def refuse_beyond_balance(
     """Raise if the balance does not cover a submission; `use` includes it."""
     if submission.estimate_high_micro_usd is None:
         return
-    # The service admits it by its own holds: the margin of a metered price is not asked
-    # of the balance, only kept for the budgets.
+    # The service admits the request by its own holds, so the balance need not cover the
+    # margin of a metered price; only budgets keep the margin.
     needed = submission.estimate_high_micro_usd
     holds = use.reserved_micro_usd - submission.reserved_micro_usd
     settled_since = use.spent_micro_usd - spendable.settled_micro_usd

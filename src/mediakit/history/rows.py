@@ -149,7 +149,7 @@ def write_request(
     if number is not None:
         return replace(entry, number=number), None
     existing = same_attempt(db, submission)
-    assert existing is not None  # it has the key or the attempt
+    assert existing is not None  # an entry with this key or attempt
     if existing.state is not EntryState.REFUSED:
         return existing, existing
     db.execute(_UPDATE, row | {"of_number": existing.number})

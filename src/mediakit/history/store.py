@@ -61,7 +61,7 @@ JOB_OF_ANOTHER = "job_of_another_request"
 USUAL_OF = 20
 # The index is on this column, not on the state.
 _IS_OPEN = entries.c.settled_at.is_(None)
-# Without the service, which both keys contain: so their indexes are used.
+# No condition on the service, which both keys contain, so that their indexes are used.
 _SAME_REQUEST = or_(
     entries.c.asked_key == bindparam("asked_key"),
     entries.c.draw_key == bindparam("draw_key"),

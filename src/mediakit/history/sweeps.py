@@ -54,8 +54,8 @@ class Sweep:
     id: str
     function: str
     axes: tuple[str, ...]
-    prompt: str | None  # which all cells share, with its slots; None if it varies
-    code: str  # the call that makes its plan
+    prompt: str | None  # the prompt of all cells, with slots; None if it varies
+    code: str  # the call that makes the plan
 
 
 class SweepCell(NamedTuple):

@@ -133,7 +133,7 @@ entries = Table(
     Index("ix_mediakit_function", "service", "function"),
 )
 
-# One job is one entry, so that its charge counts once. A new entry has no job yet.
+# Each job has one entry, so that its charge counts once. A new entry has no job yet.
 Index(
     "ix_mediakit_job",
     entries.c.job_id,
@@ -151,8 +151,8 @@ Index(
 )
 
 # The sums of an account's, a budget's or a sweep's entries, so that a claim takes as
-# long in a budget of 100,000 jobs as in an empty one; and the limit that the last claim
-# had, because a client that does not have the limit retries within it.
+# long in a budget of 100,000 jobs as in an empty one; and the limit of the last claim,
+# for clients that retry without knowing the limit.
 totals = Table(
     "mediakit_totals",
     metadata,
@@ -243,7 +243,7 @@ scores = Table(
     Column("scored_at", Instant, nullable=False),
 )
 
-# The jobs that a score is of. A score can be of several jobs with the same output.
+# The jobs of a score; several jobs with the same output share a score.
 job_scores = Table(
     "mediakit_job_scores",
     metadata,

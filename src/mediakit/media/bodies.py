@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Any duration works to see whether the price depends on it.
 ASSUMED_DURATION_S = 1.0
-# The URL of a scheme other than http(s).
+# Matches a URL with a scheme other than http(s).
 _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
 
 

@@ -209,14 +209,14 @@ def _in_png_mode(image: PILImage) -> PILImage:
         import numpy as np
         from PIL import Image
 
-        # Of either byte order.
+        # Handle both byte orders.
         return Image.fromarray(np.asarray(image).astype(np.uint16))
     if image.mode in ("La", "RGBa"):
         return image.convert(image.mode.upper())
     if image.mode == "CMYK":
         image = in_srgb(image)
     if image.mode not in PICTURE_MODES:
-        image.info.pop("icc_profile", None)  # of the colours that it had
+        image.info.pop("icc_profile", None)  # the profile describes the old colours
         return image.convert("RGBA" if image.has_transparency_data else "RGB")
     return image
 

@@ -22,7 +22,8 @@ def probe(path: Path, expected: MediaName, label: str) -> MediaInfo:
     """Read the properties of a local file; see `probe_file`."""
     _refuse_what_is_no_file(path, expected, label)
     try:
-        # Looked at first: a change while it is read makes it another file.
+        # Read the status first: a file that changes while it is read counts as another
+        # file.
         stat = path.stat()
         info = _read(path, expected, stat.st_size, stat.st_mtime_ns, stat.st_ino)
     except (OSError, ValueError) as error:

@@ -70,7 +70,7 @@ def poster_jpeg(
 
 
 def _poster_frame(container: InputContainer, stream: VideoStream) -> VideoFrame:
-    # If the header is wrong, another frame is used.
+    # If the header's duration is too long, the last frame is used.
     at_s = min(POSTER_AT_S, (container.duration or 0) / MICROSECONDS / 2)
     start_s, chosen = None, None
     for frame in decoded_frames(container, stream):

@@ -71,7 +71,7 @@ def share(
     if not any(charges):
         return canvas.empty(drawn, title, "No spend")
     parts = [""] * len(drawn)
-    if min(charges) >= 0:  # with credits, shares are meaningless
+    if min(charges) >= 0:  # if there are credits, shares are meaningless
         parts = [f"  {percent(charge, total)}" for charge in charges]
     texts = [f"{format_cents(c)}{part}" for c, part in zip(charges, parts, strict=True)]
     names = drawn[by].tolist()

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from mediakit.client.budgets import AnyBudget, Budget
     from mediakit.spend.forecasting import Forecast
 
-MOST_DAYS = 120  # more are drawn by week
+MOST_DAYS = 120  # longer ranges are drawn by week
 MOST_BARS_WITH_GAPS = 62
-FEWEST_DAYS_WIDE = 7  # so that a single day stays a bar and does not fill the plot
+FEWEST_DAYS_WIDE = 7  # the width of a plot with fewer days, or one bar would fill it
 LACKING = "a day or a charge"
 
 SPENT, EXPECTED = "spent_micro_usd", "expected_micro_usd"

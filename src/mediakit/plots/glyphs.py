@@ -56,7 +56,7 @@ def _characters(families: tuple[str, ...]) -> frozenset[str]:
 
     paths: list[Any] = []
     for family in families:
-        with suppress(ValueError):  # it is not installed, as matplotlib says itself
+        with suppress(ValueError):  # not installed; matplotlib warns about it
             font = FontProperties(family=family)
             paths.append(findfont(font, fallback_to_default=False))
     fonts = [get_font(path) for path in paths or [findfont(FontProperties())]]

@@ -48,15 +48,15 @@ LINE_LETTERS, FEWEST_LETTERS, MOST_LINES = (
     26,
     8,
     4,
-)  # of a name that is broken into lines
-LONGEST_BESIDE = 24  # letters of a name beside its row; longer ones stand above
+)  # limits for a name that is broken into lines
+LONGEST_BESIDE = 24  # letters; longer names are above their rows
 AROUND_NAMES_PX = 40
-FILLED = 0.92  # of the width of a cell by its name
+FILLED = 0.92  # share of the width of a cell that its name may fill
 LEAST_CELL_POINTS, LEAST_ROW_POINTS, ROOM_FOR_COUNT_POINTS = 17, 11, 26
-LEFT_BY_NAMES_BELOW = 0.8  # of the height of a plot
-LINE_OF_LETTERS = 1.35  # the height of a line, by the size of its letters
+LEFT_BY_NAMES_BELOW = 0.8  # share of the plot's height
+LINE_OF_LETTERS = 1.35  # line height as a multiple of the font size
 SMALLEST_LETTERS_POINTS = 5
-ON_A_MARK = "on a mark"  # a text on the colour of the mark
+ON_A_MARK = "on a mark"  # for text that is drawn on a mark
 MEAN, COUNT, ROWS = "mean", "count", "rows"
 
 

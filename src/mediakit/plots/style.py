@@ -48,15 +48,15 @@ MOST_NAMES = len(COLOURS)
 OTHER = "other ("  # how the name of a group of names begins
 
 NOTEBOOK_SIZE = (9.0, 3.6)  # inches
-COMPACT_NOTE_LETTERS = 32  # in a line below a small plot
-COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
+COMPACT_NOTE_LETTERS = 32  # per line, below a small plot
+COMPACT_BELOW = 5.0  # inches; Axes of dashboards are narrower
 FRAME = "frame"
 LONGEST_NAME, LONGEST_COMPACT_NAME = 40, 20
 LEAST_TOP_USD = 10 / MICRO_PER_USD
 TOP_OF_NOTHING_USD = 1.0
 NAME_ABOVE = 0.42  # rows
 HEADROOM = 1.05
-DARK_BELOW = 0.4  # of the luminance
+DARK_BELOW = 0.4  # luminance
 
 
 @dataclass(frozen=True)

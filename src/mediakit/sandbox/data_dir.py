@@ -48,7 +48,7 @@ class DataDir:
 
     def _make_private(self) -> None:
         """Let only the owner read the contents, whoever can read the folder."""
-        # SQLite gives its other files the permissions of the database.
+        # SQLite creates its WAL files with the permissions of the database.
         self.database.touch(mode=0o600)
         for name in PRIVATE_FILES:
             with suppress(FileNotFoundError):

@@ -59,7 +59,7 @@ def _add(
     job: str | None,
     at_us: int,
 ) -> list[str]:
-    """Store an event; its body is serialized once, then signed and sent (spec 6.3)."""
+    """Store an event; its body is serialised once, then signed and sent (spec 6.3)."""
     ids = deliveries.add_event(
         service.db,
         receivers,

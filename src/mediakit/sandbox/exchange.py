@@ -17,7 +17,8 @@ MAX_INTEGER = 2**63 - 1
 NO_STORE = {"Cache-Control": "no-store"}
 
 
-# How a sentence of pydantic begins, and how ours goes on after "accepted:".
+# The beginnings of pydantic's messages, and how our messages continue after
+# "accepted:".
 _PHRASES = {
     "Value error, ": "",
     "Input should be ": "",

@@ -25,8 +25,8 @@ _ADMIN_PATH = "/sandbox/"
 MEDIA_PREFIX = "/v1/media/"
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
-# Without the characters of regular expressions, which no path has: a regular
-# expression could take forever on a long path.
+# Excludes the special characters of regular expressions, which no path has: matching a
+# long path could take forever.
 PathPart = Annotated[Text, Field(pattern=r"^[^$()|+\\^]*$")]
 Seconds = Annotated[float, Field(ge=0, le=600)]
 LateSeconds = Annotated[float, Field(ge=0, le=366 * 86_400)]

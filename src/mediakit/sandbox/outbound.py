@@ -161,7 +161,8 @@ class Outbound:
                         headers={
                             "Host": target.netloc.decode("ascii"),
                             "User-Agent": USER_AGENT,
-                            # So that the bytes that are counted are those sent.
+                            # No compression, so that the size limit counts the bytes as
+                            # sent.
                             "Accept-Encoding": "identity",
                             **(headers or {}),
                         },

@@ -31,7 +31,7 @@ class SandboxService:
     catalog: Catalog
     faults: Faults
     work: WorkLoop
-    # It holds the API key.
+    # Not in the repr, because the function holds the API key.
     open_accounts: Callable[[], None] = field(repr=False)
 
     @property

@@ -45,7 +45,7 @@ GAPS_S = (
     24 * HOUR_S,
 )
 MAX_ATTEMPTS = len(GAPS_S) + 1
-# In both directions, so that nine attempts still take "about 55 hours".
+# Pauses vary in both directions, so that nine attempts still take "about 55 hours".
 JITTER = 0.1
 PUSH_BACK_CAP_S = HOUR_S
 

@@ -1,4 +1,4 @@
-"""The wire format: one model validates, serializes and describes each message."""
+"""The wire format: one model validates, serialises and describes each message."""
 
 import json
 import math

@@ -243,8 +243,8 @@ class _Check:
         verdicts = [self.verdict(each) for each in self._members(keyword, part)]
         if keyword == "oneOf" and isinstance(part.value, dict | list):
             return _count_is(verdicts, 1, 1)
-        # Of a text or a number nobody means that two alternatives exclude each other,
-        # such as `oneOf` with some choices, and any text beside them.
+        # For strings and numbers, alternatives are never really meant to exclude each
+        # other: `oneOf` may list some choices and then allow any text.
         return _count_is(verdicts, 1, None)
 
     def _members(self, keyword: str, part: _ConformancePart) -> list[_ConformancePart]:

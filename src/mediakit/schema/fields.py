@@ -81,7 +81,7 @@ class FieldSpec:
     """A regular expression that the text must contain."""
     unique: bool = False
     multiline: bool = False
-    seed: bool = False  # it only makes a take repeatable
+    seed: bool = False  # its value only makes a take repeatable
     required: bool = False
     nullable: bool = False
     default: Any = None

@@ -91,7 +91,7 @@ def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
     names_text = "there are none"
     if spec.fields:
         names_text = f"known fields: {all_of(spec.fields)}"
-    # In brackets, because a full stop follows where it is shown.
+    # In brackets, because messages add a full stop.
     hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({names_text})"
     accepted = f"a known field{hint}"
     json_value = NULL if value is None else value

@@ -105,7 +105,8 @@ def _csv(frame: pd.DataFrame) -> bytes:
     """Format as CSV, with days as "2026-10-31" and instants in UTC with a Z."""
     instants = frame.select_dtypes(["datetime", "datetimetz"])
     texts = {str(name): _utc_text(instants[name]) for name in instants}
-    # With these line ends, a carriage return in a text is quoted too and begins no row.
+    # With CRLF, pandas also quotes texts that contain a carriage return, which
+    # otherwise would begin a row.
     return frame.assign(**texts).to_csv(index=False, lineterminator="\r\n").encode()
 
 

@@ -185,17 +185,18 @@ def _rows(
 class ComparedSums:
     """The charges for a function and its API keys on both sides, in micro-USD."""
 
-    function: str | None  # None for all of them
-    keys: tuple[str, ...] = ()  # none for what only the monthly report has
-    daily: int | None = 0  # None if that report cannot be read, or not compared
+    function: str | None  # None for all functions
+    keys: tuple[str, ...] = ()  # empty for charges that only the monthly report has
+    daily: int | None = 0  # None if unreadable or not comparable
     monthly: int | None = 0
-    history: int = 0  # likely
-    # What the service may count of that in this month, because of these jobs.
+    history: int = 0  # the likely amount
+    # The least and the most of `history` that the service may count in this month, and
+    # the jobs that make the difference.
     history_least: int = 0
     history_most: int | None = 0  # None without a limit
     job_ids: tuple[str, ...] = ()
-    elsewhere: int = 0  # what API keys that are not ours were charged for the function
-    reason: str = ""  # the key in SENTENCES, where the verdict alone does not tell
+    elsewhere: int = 0  # charges of the function to API keys that are not ours
+    reason: str = ""  # the key in SENTENCES, if more specific than the verdict
 
     @property
     def charged(self) -> int:

@@ -175,7 +175,7 @@ class Results(Blocking, ProcessBound):
         version: str | None = None,
     ) -> pd.DataFrame:
         """Score all outputs with a function; `frame()` includes the scores."""
-        # In the caller's thread, which an interrupt and a warning reach.
+        # Runs in the caller's thread, so that interrupts and warnings reach the caller.
         return score_run(self.core.run, self.core.files.fetch, fn, executor, version)
 
     @property

@@ -61,7 +61,7 @@ class CellRequests:
         recorded = SweepCell(before, planned.sent_take, {**point, "take": planned.take})
         change = partial(change_request, sweep_id=self._plan.id, cell=recorded)
         await self._components.account_history.write(change, asked_key=key)
-        if cell not in self._has_other_price:  # and this was reported
+        if cell not in self._has_other_price:  # the new price was reported
             raise ConflictError(CHANGED)
 
     def take_price(self, cell: int, error: PriceError) -> None:

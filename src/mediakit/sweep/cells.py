@@ -62,10 +62,10 @@ class Cell:
     Args:
         axes: The value of each axis.
         fields: The fields, as for `client.submit`.
-        take: The number of its take, from 1.
+        take: The number of the take, from 1.
         sent_take: The take to send; 1 if the seed distinguishes the takes.
-        problem: Why it cannot be sent; None if it can.
-        estimate: Its price.
+        problem: Why the request cannot be sent; None if it can.
+        estimate: The price of the request.
         key: The key of its request; None if a file cannot be read, or a text encoded.
         labels: What its row says of it, which is never sent.
     """
@@ -362,7 +362,7 @@ def state_of(cell: Cell, draw: Entry | None) -> CellState:
     if cell.problem is not None:
         return CellState.INVALID
     if draw is None or draw.state in (EntryState.REFUSED, EntryState.UNANSWERED):
-        # An unanswered request is sent again, and may be charged then.
+        # An unanswered request is sent again, so it may be charged.
         return CellState.NEW
     if draw.status == JobStatus.FAILED:
         # A request rejected on submission made no job: the next call submits it again.

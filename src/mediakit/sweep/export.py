@@ -373,7 +373,7 @@ def _manifest(
     rows.insert(1, "size_bytes", sizes)
     for field in dict.fromkeys(name for texts in sent for name in texts):
         column = pd.Series([texts.get(field) for texts in sent], dtype="object")
-        # A named version has another text than the one that was sent.
+        # The name of a prompt version differs from the text that was sent.
         if field not in rows:
             rows[field] = column
         elif not column.fillna("").equals(_plain(rows[field]).fillna("").astype("str")):

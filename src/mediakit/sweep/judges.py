@@ -68,7 +68,7 @@ TASK = (
 
 # -- by rules -------------------------------------------------------------------------
 
-# What a word asks for: a measure, its value for 1 star, and its value for 5 stars.
+# For each word of a prompt: a measure, its value for 1 star, and its value for 5 stars.
 LIGHTS: Mapping[str, tuple[str, float, float]] = {
     **dict.fromkeys(("night", "midnight", "moonlit", "dark"), ("brightness", 0.6, 0.3)),
     **dict.fromkeys(("noon", "midday", "bright", "snow"), ("brightness", 0.3, 0.6)),
@@ -203,9 +203,9 @@ class ModelJudge:
             cannot be used.
     """
 
-    # Changes with the question and with how its answer is read, and only then: what
-    # another revision judged is asked, and paid, for again. This one is the hash of the
-    # source, as histories of version 11 have it.
+    # Change this only when the question or the parsing of its answer changes: outputs
+    # that another revision judged are judged, and paid for, again. The value is the
+    # hash of the source in histories of version 11.
     revision = "e7e7f02c179f27c0"
 
     def __init__(

@@ -57,8 +57,8 @@ class OutputFiles:
         try:
             path = await job.download(folder)
         except NameTakenError:
-            # The folder holds nothing but this output: the file is damaged, or its
-            # sidecar is missing.
+            # The folder is only for this output, so the existing file is damaged, or
+            # its sidecar is missing.
             path = await job.download(folder, overwrite=True)
         path.chmod(0o600)
         return path

@@ -75,7 +75,7 @@ class AffordablePart:
 
     count: int
     price: Estimate
-    most_micro_usd: int | None  # None has no upper end
+    most_micro_usd: int | None  # None without an upper limit
     is_sure: bool
 
 
@@ -248,7 +248,7 @@ class PlanFacts:
             if hold is not None and hold <= left:  # a cheaper one may still fit
                 left -= hold
                 sent.append(estimate)
-        # Of cells of several prices, which ones are sent depends on what is released
+        # If prices differ, the cells that fit depend on the holds that are released
         # meanwhile.
         is_sure = len(sent) == len(new) or (
             all(each.kind is EstimateKind.EXACT for each in new)

@@ -100,11 +100,11 @@ class Run:
         self._in_flight = in_flight
         self._queue: deque[int] = deque()
         self._counts: Counter[CellStatus] = Counter({CellStatus.PLANNED: len(plan)})
-        # Cells that cost too much for now, and the lowest hold that was refused.
+        # Cells that do not fit the budget now, and the lowest hold that was refused.
         self._over_budget: list[int] = []
         self._lowest_refused_hold_micro_usd: int | None = None
         self._is_last_try = False
-        # Cells whose job failed and is submitted again, as they were.
+        # The failed outcomes of cells that are submitted again.
         self._failed: dict[int, Outcome] = {}
         self._working_n = self._settling_n = self._unanswered_n = 0
         self._owned_n = self._sent_n = self._finished_n = 0
@@ -211,7 +211,7 @@ class Run:
                 validated = components.preparer.validated
                 return (await validated(function.path, fields)).estimate
         except MediakitError:
-            pass  # sending it says why it cannot be sent
+            pass  # sending the cell reports the error
         return self.requests.prices[cell]
 
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
@@ -367,7 +367,7 @@ class Run:
         return await self._pending.run(
             partial(self._submit, cell),
             self.components.delays,
-            SystemClock(),  # what is shown to people follows their time
+            SystemClock(),  # people wait in real time
             files=None,
         )
 
@@ -379,7 +379,8 @@ class Run:
             self._owned_n += 1
             return await job_of(self.plan.client, str(draw and draw.job_id))
         if failed is None and draw and draw.job_id and not was_rejected(draw):
-            # It is shown as owned: its file may have changed, and is not sent.
+            # The cell is shown as owned, so its file, which may have changed, is not
+            # sent.
             self._owned_n += 1
             return await components.submissions.job_of(draw, draw.job_id)
         request = None if failed else await self.requests.prepared(cell)

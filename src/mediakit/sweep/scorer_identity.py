@@ -69,9 +69,9 @@ def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
 
     The version includes the source of the scorer, so that two scorers with the same
     name, such as those of two notebooks, differ. It also includes the data that the
-    scorer uses, unless it has a version of its own. A judge of this package has a
+    scorer uses, unless the scorer has its own `version`. A judge of this package has a
     revision in place of its source, or an upgrade would pay for every judgement again.
-    The version is None if these cannot be determined; such scores are not stored.
+    The version is None if that data cannot be hashed; such scores are not stored.
     """
     inner = fn.func if isinstance(fn, partial) else fn
     named: Any = inner if hasattr(inner, "__qualname__") else type(inner)

@@ -406,7 +406,7 @@ def _cost_micro_usd(cost: Any) -> int | None:
 
 def _value(value: Any) -> Value:
     plain = value
-    if hasattr(value, "item"):  # of numpy or torch; it fails for several numbers
+    if hasattr(value, "item"):  # of numpy or torch; fails for arrays of several numbers
         with suppress(ValueError, TypeError, RuntimeError):
             plain = value.item()
     if present(plain) is None:
@@ -462,7 +462,8 @@ class _Workers:
         self._executor = executor
         self._own: ProcessPoolExecutor | None = None
         self._fn, self._name = fn, column_of(fn)
-        # Enough to keep all workers busy, but few to repeat if a pool breaks.
+        # The most outputs in flight: enough to keep all workers busy, but few to repeat
+        # if a pool breaks.
         self.most = math.inf
         self._score: Callable[..., Any] = score_file
         if isinstance(executor, _OnLoop):

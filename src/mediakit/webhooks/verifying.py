@@ -81,7 +81,7 @@ def check_body(body: object) -> None:
     if not isinstance(body, bytes):
         raise _bad_body(
             f"The body is of type {type(body).__name__}. Pass the raw bytes as "
-            "received: JSON that was parsed and serialized again does not match the "
+            "received: JSON that was parsed and serialised again does not match the "
             "signature."
         )
     if not 0 < len(body) <= MAX_BODY_BYTES:

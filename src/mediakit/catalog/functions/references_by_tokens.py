@@ -31,7 +31,9 @@ Ratio = Literal["1:1", "4:3", "3:4", "16:9", "9:16", "21:9", "adaptive"]
 
 
 class ByTokens(Part):
-    """Pricing of R1 and R2: beside a clip, tokens cost less, but there are more.
+    """Pricing of R1 and R2.
+
+    With a reference video, each token costs less, but more are used.
 
     Args:
         rates: By resolution, first without clips among the references, then with.

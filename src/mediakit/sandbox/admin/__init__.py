@@ -25,7 +25,7 @@ ENDPOINT = f"{ENDPOINTS}/{{endpoint_id}}"
 
 
 async def _seed(request: Request) -> Response:
-    # Imported here, because few sandboxes have a past, and all of them start.
+    # Imported here to keep the start fast: few sandboxes have a past.
     from mediakit.sandbox.admin.seeding import seed
 
     return await seed(request)

@@ -119,7 +119,8 @@ async def grant_upload(request: Request) -> Response:
     body = await read_body(request, UploadRequest)
     now_us = service.clock.now_us()
     base_url = base_url_of(request)
-    # Readers must not be able to replace the file, so it has a second name.
+    # The upload URL has a name of its own, so that readers of the file cannot replace
+    # it.
     file = new_name()
     ticket = new_name()
     service.db.insert(
@@ -185,7 +186,8 @@ async def _receive(request: Request, part: Path, size_bytes: int) -> bool:
                 left_bytes -= len(chunk)
                 if left_bytes < 0:
                     return False
-                # A page-cache write of one network chunk is faster than a thread.
+                # Writing one network chunk to the page cache is faster than starting a
+                # thread.
                 file.write(chunk)
         except ClientDisconnect:
             return False

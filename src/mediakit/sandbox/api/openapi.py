@@ -51,7 +51,7 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=8)
 def _parts(catalog: Catalog) -> Mapping[str, Any]:
-    # Each client that connects asks for it.
+    # Cached because each client requests the document when it connects.
     paths: Json = {f"/v1/media/{f.path}": {"post": _submit(f)} for f in catalog}
     for operation in OPERATIONS:
         at_path = paths.setdefault(operation.path, {})

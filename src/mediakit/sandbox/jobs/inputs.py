@@ -83,7 +83,7 @@ class JobInputs:
     def _own(self, url: str) -> Path | None:
         # A file of this data directory is identified by its unguessable name, not by
         # host and port: the sandbox may have several names, and its port can change.
-        # It is not fetched.
+        # Such a file is not fetched.
         try:
             parts = urlsplit(url)
         except ValueError:

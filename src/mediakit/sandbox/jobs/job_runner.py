@@ -184,7 +184,8 @@ class JobRunner:
         try:
             function = self._service.catalog.function(job.function)
         except InputError:
-            # A version of mediakit that still served it has queued the job.
+            # The job was queued by a version of mediakit that still served the
+            # function.
             message = f"{job.function} is no longer served. Nothing was charged."
             raise RenderError(ErrorCode.PROVIDER_UNAVAILABLE, message) from None
         return function, json.loads(job.body or "{}")

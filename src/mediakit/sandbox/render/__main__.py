@@ -12,20 +12,20 @@ from mediakit.sandbox.render.files import InputFile, measured_s
 from mediakit.sandbox.render.protocol import PROBE, RenderError, RenderRequest
 from mediakit.sandbox.render.renderers import render
 
-# The heaviest renders use half of it. A file of a few hundred bytes can declare enough
-# samples for FFmpeg to allocate 2 GB for their list, once for each track.
+# The heaviest renders use half of this limit. A file of a few hundred bytes can declare
+# enough samples for FFmpeg to allocate 2 GB for their list, once for each track.
 MAX_DATA_BYTES = 2 * 1024**3
 _SHOWN_LENGTH = 200
 
 
 def main() -> None:
-    """Handle requests until the server ends."""
+    """Handle requests until the server disconnects."""
     _bound_memory()
     server = socket.socket(fileno=0)
     with server.makefile("rb") as requests:
         while size := requests.read(4):
             request: RenderRequest = pickle.loads(requests.read(int.from_bytes(size)))
-            # A server that was killed waits for no answer: another one cleans up.
+            # A killed server waits for no response; the next server cleans up.
             if not _waits(server):
                 return
             try:

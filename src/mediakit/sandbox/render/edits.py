@@ -186,8 +186,8 @@ def join(request: RenderRequest) -> Film:
 # Upscale (spec 4.13)
 
 MOST_PIXELS_A_SIDE = 8192
-# An encoder keeps whole frames, H.265 more and larger ones than H.264: these keep
-# both below 700 MB.
+# Encoders keep whole frames in memory, H.265 more and larger ones than H.264. These
+# limits keep both below 700 MB.
 MOST_PIXELS: Mapping[Codec, int] = {"h264": 35_000_000, "hevc": 4096 * 2304}
 # For all frames together: about a minute of one core, a fifth of the time limit.
 MOST_PIXELS_IN_ALL: Mapping[Codec, int] = {
@@ -330,7 +330,8 @@ def _replacement(request: RenderRequest, size: Size) -> Image.Image:
 # -- Regions, by words or by a mask ------------------------------------------------
 
 
-# What words name, as shares of the frame; without one, an oval in the middle.
+# The regions that words name, as shares of the frame; without such a word, the region
+# is an oval in the middle.
 _ACROSS = {"left": (0.0, 0.4), "right": (0.6, 1.0)}
 _DOWN = {
     "sky|ceiling|clouds?|top|above": (0.0, 0.4),

@@ -42,7 +42,7 @@ Codec = Literal["h264", "hevc"]
 Filters = Sequence[tuple[str, str]]
 Frames = Iterator[av.VideoFrame]
 Packet: TypeAlias = "av.Packet[av.VideoStream]"
-# A picture, and how many frames of a film show it.
+# A picture, and the number of frames that show it.
 Run = tuple[av.VideoFrame, int]
 Floats = NDArray[np.float32]
 
@@ -202,8 +202,8 @@ class _Graph:
         self._fps = fps
         self._moves = any(each.layer.moves for each in playing)
         self._graph = av.filter.Graph()
-        # More threads would wait for each other more than they work; PyAV 17 cannot
-        # say so.
+        # More threads would wait for each other more than they work; PyAV 17 has no
+        # such setting.
         if hasattr(self._graph, "threads"):
             self._graph.threads = 1
         self._below: list[av.VideoFrame] = []

@@ -38,7 +38,7 @@ def fitting(clip: Clip, size: Size) -> Filters:
 def filling(source: InputFile, size: Size) -> av.VideoFrame:
     """Decode a picture and fill a frame with it."""
     picture = on_white(read_picture(source, enough=size))
-    # libavfilter needs less memory than Pillow for it.
+    # Scale with libavfilter, which needs less memory than Pillow.
     filters = _covering(Size(*picture.size), size)
     return next(render_frames([Layer(still(picture), filters, fills=True)], size, 1))
 

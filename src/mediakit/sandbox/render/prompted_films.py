@@ -238,7 +238,7 @@ def _melody(prompt: str, seed: int, frames: int) -> Voice:
 def _seconds(body: OpenBody) -> float:
     if not body.automatic:
         return body.seconds or _DEFAULT_S
-    # As a model does, but always the same for a prompt.
+    # A model would choose the length; the sandbox always chooses the same for a prompt.
     digest = hashlib.sha256(body.prompt.encode("utf-8", "replace")).digest()
     return _CHOSEN_S[digest[0] % len(_CHOSEN_S)]
 

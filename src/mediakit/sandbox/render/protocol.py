@@ -94,7 +94,8 @@ class Rendered(NamedTuple):
 # -- Frame sizes -------------------------------------------------------------------
 
 
-# In the spelling of the families: some with a capital letter (spec 4.6, 4.9).
+# Model families spell these names differently: some with a capital letter (spec 4.6,
+# 4.9).
 SHORT_SIDES_PX: Mapping[str, int] = MappingProxyType(
     {
         "480p": 480,
@@ -108,7 +109,8 @@ SHORT_SIDES_PX: Mapping[str, int] = MappingProxyType(
     }
 )
 
-# Otherwise a strip of 10,000 x 1 pixels would need a frame of 7,200,000 x 720.
+# Without this limit, a picture of 10,000 x 1 pixels would need a frame of 7,200,000 x
+# 720.
 WIDEST_RATIO = Fraction(3)
 
 

@@ -34,7 +34,7 @@ Point = tuple[float, float]
 
 # A sketch is painted smaller and scaled, which takes a third of the time.
 _SKETCH_PIXELS = 640 * 360
-# What is soft is painted smaller, too.
+# Soft shapes are painted at 1/8 of the size.
 _SOFT = 8
 _GRAIN_PX = 128
 
@@ -207,7 +207,7 @@ def _sky(look: Look, size: Size) -> Image.Image:
     )
     away = np.hypot(x[None, :] - sun_x, y[:, None] - sun_y) / min(size)
     glow = np.exp(away / np.float32(-0.24)) * np.float32(0.7)
-    # It breaks the bands of a gradient in eight bits.
+    # Noise hides the bands of an eight-bit gradient.
     tile = random.random((_GRAIN_PX, _GRAIN_PX), np.float32)
     columns, rows = (np.arange(side) % _GRAIN_PX for side in size)
     grain = tile[:, columns][rows]
@@ -440,7 +440,7 @@ def _drawn(
 ) -> Image.Image:
     """Draw shapes with soft edges by downscaling larger ones."""
     scale = 2
-    # The transparent parts have a colour, too, which the edges are mixed with.
+    # Transparent pixels need a colour, too, because edges are mixed with it.
     shapes = [*shapes]
     large = (box.width * scale, box.height * scale)
     colours, mask = Image.new("RGB", large, shapes[-1].colour), Image.new("L", large)

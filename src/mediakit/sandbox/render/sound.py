@@ -112,7 +112,7 @@ def decoded(
         # A sound in an mp4 file may begin with a pause.
         if picture_start_s is None and "mov" in container.format.name:
             picture_start_s = 0.0
-        for frame in chain(frames, [None]):  # None: what is held back
+        for frame in chain(frames, [None]):  # None flushes the resampler
             if frame is not None and picture_start_s is not None:
                 late_s = (frame.time or 0.0) - picture_start_s
                 for _ in range(round(late_s * 100)):
@@ -130,7 +130,8 @@ def decoded(
 def sound_info(source: InputFile, limits: MediaLimits) -> MediaInfo:
     """Read the properties of a sound, for limits."""
     size_bytes = source.path.stat().st_size
-    # Before it is opened, because FFmpeg searches the padding of a file for chunks.
+    # Check the size before opening the file, because FFmpeg searches its padding for
+    # chunks.
     if too_large := limits.size_problems(source.field, size_bytes):
         raise RenderError.of(too_large)
     check_sound(source)

@@ -221,7 +221,7 @@ def font_for(text: str, height_px: int) -> Font:
         if fewest == 0:
             break
     if best is None:
-        raise RenderError.internal("There is no font to write with.")
+        raise RenderError.internal("No usable font was found.")
     return best
 
 

@@ -189,7 +189,7 @@ Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 async def document(request: Request) -> Response:
     """Handle GET /openapi.json; it needs no key."""
-    # Imported here, because few clients ask for it, and all sandboxes start.
+    # Imported here to keep the start fast: few clients request the document.
     from mediakit.sandbox.api.openapi import describe
 
     return JSONResponse(describe(service_of(request).catalog, base_url_of(request)))

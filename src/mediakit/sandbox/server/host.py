@@ -109,7 +109,7 @@ class Host:
             # The data directory may have been removed, or its disk may be full.
             with suppress(OSError):
                 self._data_dir.announce(self.base_url, None)
-            # Last, because this thread may still write before this.
+            # Release the lock last, because this thread may write until here.
             self.abandon()
 
     def abandon(self) -> None:

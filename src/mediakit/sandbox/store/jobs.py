@@ -65,7 +65,8 @@ def find_by_file(db: SandboxDatabase, file: str) -> JobRow | None:
 
 def latest(db: SandboxDatabase, limit: int) -> list[JobRow]:
     """Read the newest jobs, newest first."""
-    # By date, because a seeded past is older than the jobs before it.
+    # Sort by date, because a seeded past is older than the jobs that were stored before
+    # it.
     rows = db.all(
         f"{_SELECT} ORDER BY job.created_us DESC, job.seq DESC LIMIT ?", limit
     )

@@ -108,10 +108,10 @@ class Form:
         clock: Clock | None = None,
         name: str = "",  # only a form of the same name is replaced
         cell: NotebookCell | None = None,
-        fresh: bool = False,  # without its earlier values and jobs
-        lasting: bool = True,  # saves its draft in the history
-        submits_for: str | None = None,  # the form that jobs of this one belong to
-        elsewhere: Elsewhere | None = None,  # opens the form that takes a result
+        fresh: bool = False,  # starts without earlier values and jobs
+        lasting: bool = True,  # whether to save its draft in the history
+        submits_for: str | None = None,  # the form that its jobs belong to
+        elsewhere: Elsewhere | None = None,  # opens forms for results
     ) -> None:
         self.client = client
         self.function = function

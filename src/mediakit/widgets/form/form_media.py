@@ -25,8 +25,8 @@ class FormMedia:
     """The media in a form, and what is known about them."""
 
     function: Function
-    body: Mapping[str, object]  # local files still as paths
-    inspections: Mapping[MediaKey, Inspection]  # also of media that were there before
+    body: Mapping[str, object]  # with local files as paths
+    inspections: Mapping[MediaKey, Inspection]  # also of earlier media
 
     @cached_property
     def checked_body(self) -> dict[str, object]:
@@ -84,5 +84,5 @@ class FormMedia:
 
     def warnings(self) -> list[Problem]:
         """Return exceeded limits, also of media behind URLs."""
-        # Behind a URL, a later read may find something else: worth a warning only.
+        # A file behind a URL can change before it is used, so this is only a warning.
         return preflight(self.function, self.body, self._infos)

@@ -32,7 +32,7 @@ class FundsStore:
         self._client = client
         self._listeners: list[Listener] = []
         self._is_stale = False
-        self._waits = False  # to read it again after a failure
+        self._waits = False  # before the next read after a failure
         self._tasks = TaskRunner(
             client.io, lambda text: self._take(Funds(trouble=text))
         )
@@ -94,7 +94,7 @@ async def read_funds(client: Client) -> Funds:
     held_jobs = sum(
         entry.status is not JobStatus.FAILED
         for entry in unsettled
-        if entry.account == service.account  # as the holds
+        if entry.account == service.account  # holds are per account, too
     )
     return replace(
         funds,

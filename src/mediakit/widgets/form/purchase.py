@@ -68,7 +68,7 @@ class Purchases:
     ) -> None:
         say = self._live.say
         try:
-            await self._lookups.files(clicked)  # one may have been deleted
+            await self._lookups.files(clicked)  # a file may have been deleted
             await self._lookups.owned(clicked)
             ready = replace(self._live.now, values=clicked.values, sending=None)
             if ready.submit_reason is not None:

@@ -58,7 +58,7 @@ class FormState:
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
     sending: str | None = None  # what the request in flight waits for; None without one
-    can_stop: bool = False  # that request
+    can_stop: bool = False  # whether the request in flight can be stopped
     # the digests of the bodies that the form submitted, by job id
     submitted: Mapping[str, str] = field(default_factory=dict)
     # the jobs that the history has of bodies, by their digests

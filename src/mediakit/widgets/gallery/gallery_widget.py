@@ -233,7 +233,7 @@ class Gallery:
 
     def _wait_for_pictures(self, patience_s: float = PICTURES_PATIENCE_S) -> None:
         """Wait for pictures in a notebook that runs without a page."""
-        # Its outputs can be changed only while it runs.
+        # A cell's outputs can be changed only while the cell runs.
         with self._arrivals:
             patience_s += PICTURE_PATIENCE_S * len(self._awaited)
             for _ in range(round(patience_s / LOOKS_EVERY_S)):

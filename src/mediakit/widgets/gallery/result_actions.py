@@ -119,7 +119,7 @@ class ResultActions:
                 for use in self._uses(job)
             ]
         if act.name == "show":
-            return []  # it takes the place of upscaling
+            return []  # offered in place of "upscale"
         if act.name == "upscale":
             return await self._upscaling(act, job)
         if act.name == "download":
@@ -134,7 +134,7 @@ class ResultActions:
             return await self._done(job_id, offer)
         with run.budget.raised_to(offer.limit_micro_usd):
             done = await self._done(job_id, offer)
-        run.changed()  # what it holds is in the figures of the sweep
+        run.changed()  # the sweep's figures include the new hold
         return done
 
     async def made(self) -> list[Made]:
@@ -183,7 +183,7 @@ class ResultActions:
                 return [_offer(show, name=f"{SHOW}{entry.job_id}")]
             price = await self._client.estimate(kind, **fields)
         except InputError:
-            return []  # it cannot be upscaled, or not by this service
+            return []  # the result, or the service, does not support it
         return [await self._paid(act, price)]
 
     async def _upscaled(self, job: AsyncJob, price: Estimate | None) -> AsyncJob:

@@ -39,7 +39,7 @@ JPEG_QUALITY = 60
 TEXT_SHOWN = 160
 PROMPT_SHOWN = 280
 NOTE_SHOWN = 300
-# A player that is narrower shows none of its controls.
+# A narrower player shows none of its controls.
 TILE_PX, LEAST_TILE_PX, PAGE_PX = 220, 160, 1_000
 
 # Untrusted copies and exports strip style sheets and classes.

@@ -78,7 +78,7 @@ class Fact:
 
     label: str
     text: str
-    code: bool = False  # it is to be copied, and shown as code
+    code: bool = False  # shown as code that can be copied
 
 
 def facts_of(state: JobState) -> list[Fact]:

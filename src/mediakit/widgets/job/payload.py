@@ -91,7 +91,7 @@ class Shown:
     forms: tuple[tuple[str, str], ...] = ()
     # by act, as far as they have been read
     prices: Mapping[str, Estimate] = field(default_factory=dict)
-    can_stop: bool = False  # what is being sent
+    can_stop: bool = False  # whether the request in flight can be stopped
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
@@ -236,7 +236,7 @@ def _result(
     medium, info = state.media_type, preview.info
     if medium not in WHAT:
         medium = (file.content_type or "").split("/", 1)[0]
-    # A picture's stands where the browser cannot reach the picture itself.
+    # For a picture, the poster replaces a picture that the browser cannot load.
     poster = preview.poster if preview.needs_copy or medium == "image" else None
     return {
         "medium": medium,

@@ -111,7 +111,7 @@ async def playable_copy(job: AsyncJob) -> bytes:
         ) as folder:
             source = Path(folder, "source")
             await to_thread.run_sync(source.write_bytes, data)
-            del data  # on the disk it waits for its turn without taking memory
+            del data  # free the memory; the file is on the disk
             async with _making:
                 make = partial(_clip, source, source.with_name("copy.mp4"))
                 clip = await to_thread.run_sync(make, abandon_on_cancel=True)

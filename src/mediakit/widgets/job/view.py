@@ -380,7 +380,7 @@ class JobView:
             uses.elsewhere(use, output)
         elif uses.open is not None:
             form = self._forms.pop(path, None) or uses.open(use)
-            # The most recent form is nearest to its result.
+            # The most recent form comes first, next to the result.
             self._forms = {path: form, **self._forms}
             self._show_forms()
             form.take_result(use, output)

@@ -55,10 +55,10 @@ class Query:
     project: str = ""
     sweep: str = ""
     tag: str = ""
-    rating: str = ""  # the lowest, "1" to "5"
+    rating: str = ""  # the minimum, "1" to "5"
     keep: str = ""  # "yes" or "no"
     since: str = ""  # YYYY-MM-DD in UTC
-    until: str = ""  # included
+    until: str = ""  # inclusive
     order: str = "newest"
 
     @property

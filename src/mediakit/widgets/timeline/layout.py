@@ -51,7 +51,7 @@ class TimelineRow:
     kind: str  # what tells it apart from others; may be empty
     medium: str  # empty for none
     blocks: tuple[Block, ...]
-    bare: tuple[int, ...]  # the places of stretches without a time
+    bare: tuple[int, ...]  # indices of the spans that have no time yet
     overlaps: tuple[Stretch, ...]
 
 

@@ -57,8 +57,8 @@ class HasCard(Protocol):
 class NotebookCell:
     """The cell that is running."""
 
-    id: str  # the same when it is run again, where the notebook tells it
-    run: str  # this execution of it
+    id: str  # stays the same on reruns, if the notebook reports it
+    run: str  # of this execution
 
     @property
     def is_known(self) -> bool:
@@ -107,9 +107,9 @@ def publish(
     transient = dict(transient or {})
     send = partial(publisher.publish, dict(data), transient=transient, update=update)
     if update:
-        # A task on the I/O thread stands in the context of the cell that started it,
-        # and what executes notebooks without a page takes an update only from the
-        # cell that is being executed. An empty context stands in that one.
+        # A task on the I/O thread runs in the context of the cell that started it, but
+        # headless executors accept updates only from the cell that is being executed.
+        # An empty context belongs to that cell.
         Context().run(send)
     elif parent:
         # The cell has ended, but the page still accepts its outputs.
@@ -166,8 +166,8 @@ class CardHandle:
     @property
     def live_rules(self) -> str:
         """Return the CSS rules that hide the cards."""
-        # Of what is around a card, only its own output: an `Output` widget that holds a
-        # card holds the live widget, too.
+        # Hide only the output of the card itself: an `Output` widget around the card
+        # also contains the live widget.
         mine = f".mediakit-cards-{self.id}"
         output = f"{OUTPUT}:has(> {SHOWN} > {mine})"
         return f"{mine}{{display:none}}{output}{{display:none}}"
@@ -279,9 +279,10 @@ class CardHandle:
     @property
     def _rules_of_lost(self) -> str:
         """Return the rules that hide and explain a widget that does not work."""
-        # Where the kernel is gone, the widget beside the cards is one line, an error
-        # or "Loading widget..." for good, that the cards make needless. It alone has
-        # neither an element in it nor a type. Others in the cell keep their lines.
+        # If the kernel is gone, the widget beside the cards shows only an error or
+        # "Loading widget...", which the cards make redundant. Only its output has
+        # neither child elements nor a MIME type. Other outputs of the cell stay
+        # visible.
         card = f'{SHOWN} > [data-card="{self._nearest}"]'
         dead = f"{SHOWN}:not([data-mime-type]):not(:has(*))"
         if self._is_above:
