@@ -108,7 +108,7 @@ class Job(JobFacts, Blocking, ProcessBound):
 
     @contextmanager
     def _in_errors(self) -> Iterator[None]:
-        """Make errors refer to this job, not to the asynchronous one."""
+        """Make errors refer to this job, not to its asynchronous counterpart."""
         try:
             yield
         except (JobFailedError, WaitTimeoutError) as error:

@@ -56,7 +56,7 @@ class MediaItem:
 
     @property
     def field(self) -> str:
-        """Return the top-level field that contains it."""
+        """Return the top-level field that contains the medium."""
         return self.label.split("[", 1)[0].split(".", 1)[0]
 
 
@@ -85,7 +85,7 @@ class Function:
 
     @property
     def declared(self) -> Declared:
-        """Return its declaration, apart from its fields."""
+        """Return the declaration, apart from the fields."""
         return self.declaration.declared
 
     @property
@@ -95,17 +95,17 @@ class Function:
 
     @property
     def spec(self) -> str:
-        """Return the section of the interface that describes it."""
+        """Return the section of the specification that describes the function."""
         return self.declared.spec
 
     @property
     def media_type(self) -> MediaName:
-        """Return the medium of its output."""
+        """Return the medium of the output."""
         return self.declared.media_type
 
     @property
     def title(self) -> str:
-        """Return its display name: "Text to video"."""
+        """Return the display name: "Text to video"."""
         return title_at(self.kind, self.path)
 
     @property
@@ -117,7 +117,7 @@ class Function:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules between its fields."""
+        """Return the rules between fields."""
         return self.declaration.rules
 
     def item_counts(self, values: Mapping[str, Any]) -> Mapping[str, int]:
@@ -128,19 +128,19 @@ class Function:
 
     @cached_property
     def body(self) -> FieldSpec:
-        """Return its body: an object, or variants selected by a tag."""
+        """Return the body: an object, or variants selected by a tag."""
         if isinstance(self.declaration, SchemaDeclaration):
             return self.declaration.body
         return body_of(self.declaration)
 
     @cached_property
     def fields(self) -> Mapping[str, FieldSpec]:
-        """Return its fields by name; for variants, the fields of all."""
+        """Return the fields by name; for variants, the fields of all."""
         return fields_of(self.body)
 
     @cached_property
     def purpose(self) -> Purpose:
-        """Return its purpose, by default derived from its name and media."""
+        """Return the purpose, by default derived from the name and the media."""
         if self.declared.purpose is not None:
             return self.declared.purpose
         if _ENLARGES.search(f"{self.path} {self.kind}"):
@@ -161,7 +161,7 @@ class Function:
 
     @property
     def is_open(self) -> bool:
-        """Return whether it accepts any field."""
+        """Return whether the function accepts any field."""
         bodies = self.body.variants.values() if self.tag else [self.body]
         return not all(body.closed for body in bodies)
 
@@ -172,7 +172,7 @@ class Function:
 
     @cached_property
     def variants(self) -> Mapping[str, Function]:
-        """Return the function for each kind of body, by its tag."""
+        """Return the function for each kind of body, by tag."""
         return {
             value: replace(self, declaration=SchemaDeclaration(self.declared, body))
             for value, body in self.body.variants.items()
@@ -185,7 +185,7 @@ class Function:
 
     @cached_property
     def may_name_media(self) -> bool:
-        """Return whether any of its fields takes media."""
+        """Return whether any field takes media."""
         return any(spec.media_kind for spec in self.body.with_inner())
 
     @classmethod
@@ -380,7 +380,7 @@ class Function:
         return self.declaration.model_construct(None, **arguments)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of its body."""
+        """Return the JSON Schema of the body."""
         if isinstance(self.declaration, SchemaDeclaration):
             schema = schema_of(self.body)
         else:

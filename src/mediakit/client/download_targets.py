@@ -40,23 +40,23 @@ class LocalTarget:
         return LocalTarget(self.place.parent / name)
 
     def make_folder(self) -> None:
-        """Create its folder."""
+        """Create the target's folder."""
         self.place.parent.mkdir(parents=True, exist_ok=True)
 
     def size_bytes(self) -> int | None:
-        """Return its size; None if it does not exist."""
+        """Return the file's size; None if it does not exist."""
         with suppress(FileNotFoundError):
             return self.place.stat().st_size
         return None
 
     def read(self) -> bytes | None:
-        """Return its content; None if it does not exist."""
+        """Return the file's content; None if it does not exist."""
         with suppress(FileNotFoundError):
             return self.place.read_bytes()
         return None
 
     def new_part(self) -> Path:
-        """Create an empty file beside it, for the bytes of an incomplete download."""
+        """Create an empty file beside the target, for an incomplete download."""
         part = self.place.with_name(part_name(self.name))
         part.touch(exist_ok=False)
         now_s = part.stat().st_mtime
@@ -100,17 +100,17 @@ class RemoteTarget:
         return RemoteTarget(self._files, f"{self._folder}/{name}", f"{folder}/{name}")
 
     def make_folder(self) -> None:
-        """Create its folder, if the file system has folders."""
+        """Create the target's folder, if the file system has folders."""
         self._files.makedirs(self._folder, exist_ok=True)
 
     def size_bytes(self) -> int | None:
-        """Return its size; None if it does not exist."""
+        """Return the file's size; None if it does not exist."""
         with suppress(FileNotFoundError):
             return int(self._files.info(self._path)["size"])
         return None
 
     def read(self) -> bytes | None:
-        """Return its content; None if it does not exist."""
+        """Return the file's content; None if it does not exist."""
         with suppress(FileNotFoundError):
             return bytes(self._files.cat_file(self._path))
         return None

@@ -241,7 +241,7 @@ class _PartialFile:
 
     @property
     def facts(self) -> dict[str, object]:
-        """Return its size and hash, as a sidecar records them."""
+        """Return the file's size and hash, as a sidecar records them."""
         return {"size_bytes": self._file.tell(), "sha256": self._hash.hexdigest()}
 
     def add(self, packet: bytes) -> dict[str, object]:

@@ -56,7 +56,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Found:
-    """A recovered job, and what its sidecar says of it."""
+    """A recovered job, and its sidecar."""
 
     sidecar: Sidecar
     source: str

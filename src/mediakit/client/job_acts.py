@@ -1,4 +1,4 @@
-"""The acts of a job: what can be done, when, at what price, with which question.
+"""The acts on a job: conditions, prices, and confirmation questions.
 
 Cards, walls, the studio, their pages and keyboard help read `ACTS`. To add an act, add
 a row; a row without `do` is done by each place in its own way.
@@ -29,7 +29,7 @@ _FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
 
 class Place(StrEnum):
-    """Where an act is offered; one for several jobs at once stands in the studio."""
+    """Where an act is offered; acts on several jobs at once are in the studio."""
 
     CARD = "card"  # of one job
     MENU = "menu"  # of a tile on a wall
@@ -53,7 +53,7 @@ class Standing:
 
     @property
     def is_completed(self) -> bool:
-        """Return whether it completed; it may be erased since."""
+        """Return whether the job completed; it may have been erased since."""
         return self.status is JobStatus.COMPLETED
 
     @property
@@ -64,7 +64,7 @@ class Standing:
 
     @property
     def is_usable(self) -> bool:
-        """Return whether its output can be the input of another job."""
+        """Return whether the output can be the input of another job."""
         return self.has_output and self.media_type in get_args(MediaName)
 
     @property
@@ -80,14 +80,14 @@ class Standing:
 
 
 class Consent(NamedTuple):
-    """What a person agreed to with a click."""
+    """The price and the options that a person agreed to with a click."""
 
     max_price: Estimate | None = None  # as it stood on the button
     ticked: bool = False  # the box of the question
 
 
 Outcome = AsyncJob | str | None
-"""A new job to show, a sentence to say, or None where the job itself shows it."""
+"""A new job to show, a sentence to show, or None if the job itself shows the result."""
 Do = Callable[[AsyncJob, Consent], Awaitable[Outcome]]
 Pricing = Callable[[AsyncJob], Awaitable[Estimate]]
 
@@ -134,14 +134,14 @@ class Act:
     is_local: bool = False  # writes on the machine of the kernel
 
     def text(self, price: Estimate | None) -> str:
-        """Return the label of its button, with the price if known."""
+        """Return the button's label, with the price if known."""
         if price is None or price.low is None:
             return self.label
         return f"{self.label} · {price.short_text}"
 
 
 def standing_of_entry(entry: Entry) -> Standing:
-    """Return how a job stands, as far as the history knows."""
+    """Return the facts about a job that the history knows."""
     is_erased, is_gone = entry.deleted_at is not None, entry.gone_at is not None
     is_known = entry.body != NOTHING_KNOWN
     return Standing(
@@ -158,7 +158,7 @@ def standing_of_entry(entry: Entry) -> Standing:
 
 
 def standing_of(state: JobState) -> Standing:
-    """Return how a job stands."""
+    """Return the facts about a job."""
     record = state.record
     standing = standing_of_entry(state.entry)
     return replace(

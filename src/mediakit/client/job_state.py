@@ -52,7 +52,7 @@ class JobState:
     names: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def seen(self, record: JobRecord, now: datetime) -> JobState:
-        """Return the state after reading a record; it never goes backwards."""
+        """Return the state after reading a record; the state never goes backwards."""
         changes = changes_from_job(self.entry, record, now=now)
         entry = replace(self.entry, **changes) if changes else self.entry
         further = further_status(self.record.status, record.status)
@@ -82,7 +82,7 @@ class JobState:
 
     @property
     def estimate(self) -> Estimate | None:
-        """Return its estimate; None for a job submitted elsewhere."""
+        """Return the estimate; None for a job submitted elsewhere."""
         return estimate_of(self.entry) if self.entry.number else None
 
     @property
@@ -157,7 +157,7 @@ class JobState:
         return title_of(self.entry, self.names)
 
     def file_name(self, url: str) -> str:
-        """Return the file name for saving its output, which is at a URL."""
+        """Return the file name under which to save the output at a URL."""
         file = self.record.output.file if self.record.output else None
         content_type = file.content_type if file else None
         suffix = result_suffix(url, self.media_type, content_type)
@@ -165,12 +165,12 @@ class JobState:
 
     @property
     def submitted_at(self) -> datetime | None:
-        """Return when it was submitted; None if unknown."""
+        """Return when the job was submitted; None if unknown."""
         return self.entry.submitted_at
 
     @property
     def finished_at(self) -> datetime | None:
-        """Return when its end was first read; None if unknown."""
+        """Return when the job's end was first read; None if unknown."""
         return self.entry.finished_at
 
     @property

@@ -175,7 +175,7 @@ def _read_limiter_of(_: IOThread) -> ReadLimiter:
 
 
 def process_read_limiter() -> ReadLimiter:
-    """Return the limiter that all clients of this process share."""
+    """Return the limiter that all clients in this process share."""
     return _read_limiter_of(io_thread())
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 POSTER = ".jpg"
-"""The suffix of the picture of a result, which everything that shows it shares."""
+"""The suffix of a result's poster, which all views of the result share."""
 MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -79,7 +79,7 @@ def _name(job_id: str, suffix: str) -> str:
 POSTERS_AT_ONCE = 4
 MOST_IN_MEMORY = 1_000
 AGAIN_AFTER_S = 60.0
-"""How long a picture that could not be made is not tried again."""
+"""How long to wait before trying a failed poster again."""
 
 
 class Posters:

@@ -32,9 +32,9 @@ OFF = ("off", "0", "no", "false")
 SETTING = "MEDIAKIT_RECIPES"
 """The variable that turns recipes off."""
 LOOKED_THROUGH_BYTES = 256 * 1024
-"""How much of the beginning and of the end of a file may hold a recipe."""
+"""The most bytes at the beginning and at the end of a file that are searched."""
 MOST_BYTES = 60_000
-"""How long a packet may be; a segment of a JPEG holds little more."""
+"""The longest packet; a segment of a JPEG holds little more."""
 MOST_BOXES = 10_000
 SECRET_FIELDS = ("webhook_url",)
 

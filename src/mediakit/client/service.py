@@ -136,7 +136,7 @@ class Service(ProcessBound):
 
     @property
     def on_this_machine(self) -> bool:
-        """Return whether it is reached over loopback, without a proxy."""
+        """Return whether the service is reached over loopback, without a proxy."""
         return is_on_this_machine(self.base_url)
 
     @cached_property
@@ -153,4 +153,4 @@ class Backend:
     catalog: Catalog
     is_sandbox: bool = False
     reports: Mapping[str, str] = field(default_factory=dict)
-    """What its reports call the charge, by `charge` or `charge_usd`."""
+    """The name of the charge in the service's reports, by `charge` or `charge_usd`."""

@@ -15,11 +15,11 @@ from mediakit.errors import NOTHING_SENT, MediakitError
 
 T = TypeVar("T")
 Show = Callable[[str], object]
-"""Shows what a submission waits for."""
+"""Shows a text on the reason for a submission's wait."""
 
 STEP_S = 1.0
 SILENT_STEPS = 3
-"""How long nothing is said while a submission is under way."""
+"""Steps for which a pending submission shows nothing."""
 NOTHING_MADE = "Stopped. No job was created, and nothing is charged."
 STOPPED = f"Stopped. {NOTHING_SENT}"
 UNSENT = "Nothing is sent yet."
@@ -165,7 +165,7 @@ class PendingSubmissions:
 
     @property
     def can_stop(self) -> bool:
-        """Return whether any of those that say what they wait for can be stopped."""
+        """Return whether any submission with a text can be stopped."""
         return any(text and not call.is_stopped for call, text in self._texts.items())
 
     async def run(

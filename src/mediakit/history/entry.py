@@ -42,8 +42,8 @@ class Submission:
     key: str  # for idempotency (spec 4.3)
     draw_key: str  # the exact content without `take` and `attempt`
     asked_key: str
-    """The content as the user gave it, also without them: a job by its id and a file by
-    its hash, in place of URLs. What makes two requests the same."""
+    """The content as the user gave it, without `take` and `attempt`, with job IDs and
+    file hashes in place of URLs. Requests with equal keys are the same."""
     service: str
     account: str  # an opaque name; never the API key
     function: str  # the path `vendor/model/function`
@@ -58,11 +58,11 @@ class Submission:
     estimate_low_micro_usd: int | None  # None is unknown
     estimate_high_micro_usd: int | None
     reserved_micro_usd: int
-    """The hold until it settles or fails."""
+    """The hold until the job settles or fails."""
     project: str | None
-    budget: str | None = None  # the name of the one that it counts against
+    budget: str | None = None  # the name of the budget that it counts against
     sweep: str | None = None
-    """The id of the sweep that first submits it; None for none."""
+    """The id of the sweep that first submitted the request; None without one."""
 
 
 @dataclass(frozen=True, kw_only=True)

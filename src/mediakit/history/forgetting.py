@@ -22,7 +22,7 @@ from mediakit.history.tables import (
 FORGOTTEN = "(forgotten)"  # the value of a cell of a sweep
 FORGOTTEN_CODE = "# The code of this sweep was forgotten with one of its jobs."
 NOTHING_SEEN = ""
-"""What a judge saw of a forgotten job, whose charge remains without the answer."""
+"""Stands for the input of a judge's answer on a forgotten job; the charge remains."""
 
 
 def forget(history: History, job_id: str) -> None:

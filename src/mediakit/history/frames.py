@@ -91,7 +91,7 @@ _COLUMNS: Mapping[str, str | type[StrEnum]] = {
     "key": TEXT,
     "sweep": CATEGORY,
 }
-"""What each column holds; an enumeration gives the categories."""
+"""The type of each column; an enumeration gives the categories."""
 
 
 def frame_query() -> Select[Any]:

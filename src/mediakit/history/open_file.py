@@ -21,7 +21,7 @@ class OpenFile:
 
     @property
     def is_replaced(self) -> bool:
-        """Return whether its path now leads to another file, or to none."""
+        """Return whether the path now leads to another file, or to none."""
         return self._opened is not None and self._found() != self._opened
 
     def _found(self) -> tuple[int, int] | None:

@@ -41,7 +41,7 @@ class BudgetLimit:
     name: str
     limit_micro_usd: int
     margin: Fraction = Fraction(1)
-    """Kept for each micro-USD held, where charges may exceed estimates; at least 1."""
+    """Reserved per micro-USD held, because charges may exceed estimates; at least 1."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _named(budget: str) -> str:
 NOTHING_USED = BudgetUse(0, 0)
 NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 Uses = dict[str, BudgetUse]
-"""What is added to totals, or is in them, by the name of the total."""
+"""Charges and holds to add to totals, or in them, by the name of the total."""
 
 
 def account_total(service: str, account: str) -> str:

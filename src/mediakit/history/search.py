@@ -16,9 +16,9 @@ SEARCHED = (
     *("kind", "function", "job_id", "project", "error_code", "error_message"),
 )
 TITLE_END = "\x1f"
-"""What stands behind the title in a searched text; no word of a search has it."""
+"""Separates the title from the rest of a search text; no search word contains it."""
 AROUND_NAMES = ".,:()"
-"""What a title writes around the names of inputs; an ellipsis is folded to dots."""
+"""The characters around input names in titles; an ellipsis is folded to dots."""
 SOURCE_CHARACTERS = 2 * NAME_CHARACTERS
 
 

@@ -50,11 +50,11 @@ class SandboxClock:
             self._epoch_us += to_us - self._followed_us()
 
     def ahead_s(self) -> float:
-        """Return the seconds by which it is ahead of the real clock."""
+        """Return the seconds by which the sandbox is ahead of the real clock."""
         return (self.now_us() - to_us(self._system.now())) / US_PER_S
 
     def us_in(self, real_s: float) -> int:
-        """Return its time after some real seconds, in microseconds since 1970."""
+        """Return the time after some real seconds, in microseconds since 1970."""
         return self.now_us() + round(real_s * self._speed * US_PER_S)
 
     def real_s_until(self, due_us: int) -> float:

@@ -99,12 +99,12 @@ class DataDir:
         return account
 
     def base_url(self) -> str | None:
-        """Read the latest URL of its server; None if there was none."""
+        """Read the latest URL of the server; None if there was none."""
         base_url: str | None = self._server().get("base_url")
         return base_url
 
     def server_pid(self) -> int | None:
-        """Read the process ID of its server; None without one.
+        """Read the process ID of the server; None without one.
 
         A killed server leaves its ID behind.
         """
@@ -115,7 +115,7 @@ class DataDir:
         return self._read("server.json") or {}
 
     def announce(self, base_url: str, pid: int | None) -> None:
-        """Write the URL of its server."""
+        """Write the URL of the server."""
         self._write("server.json", {"base_url": base_url, "pid": pid})
 
     def _read(self, name: str) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ class SandboxService:
 
     @property
     def port(self) -> int:
-        """Return the port on which it listens."""
+        """Return the port on which the sandbox listens."""
         return int(self.base_url.rpartition(":")[2])
 
 

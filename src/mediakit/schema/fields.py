@@ -75,7 +75,7 @@ class FieldSpec:
     unit: str | None = None
     media_kind: MediaName | None = None  # the text is its URL
     mask_of: str | None = None
-    """The field whose medium it is a mask of."""
+    """The field whose medium this field's picture masks."""
     limits: MediaLimits | None = None
     pattern: str | None = None
     """A regular expression that the text must contain."""
@@ -87,7 +87,7 @@ class FieldSpec:
     default: Any = None
     doc: str = ""
     title: str = field(default="", compare=False)
-    """Its name for people; empty where that follows from `name`."""
+    """The display name; empty if it follows from `name`."""
 
     @property
     def accepted(self) -> str:
@@ -97,7 +97,7 @@ class FieldSpec:
 
     @property
     def to_fill_in(self) -> bool:
-        """Return whether it needs a value other than null."""
+        """Return whether the field needs a value other than null."""
         return self.required and not self.nullable
 
     @property

@@ -229,22 +229,22 @@ class Declared:
     closed: bool = True
     """The service refuses unknown properties."""
     priced_by: tuple[str, ...] | None = None
-    """The fields that its price depends on; None means all of them."""
+    """The fields that the price depends on; None means all of them."""
     replaces: tuple[tuple[str, str], ...] = ()
-    """Fields, each with another one that does not count once it is given."""
+    """Pairs of fields: if the first is given, the second has no effect."""
     sets: tuple[tuple[str, str, object], ...] = ()
-    """Fields, each with another one that has this value once it is given."""
+    """Triples: if the first field is given, the second field has this value."""
     purpose: Purpose | None = None
-    """None derives it from its media."""
+    """None derives the purpose from the media."""
     result: str = ""
-    """What its result is called before the names of its inputs, such as "Upscaled"."""
+    """The word in titles of results before the names of inputs, such as "Upscaled"."""
     compared_with: str = ""
-    """The field of the input that its result has the shape of."""
+    """The field of the input whose shape the result has."""
     choose: str = ""
-    """When to choose it, in one or two sentences; can be empty."""
+    """When to choose the function, in one or two sentences; can be empty."""
     colours: tuple[str, str] | None = None
-    """Its colour in plots, on a light and on a dark background."""
-    name: str = ""  # of its schema
+    """The function's colours in plots, on a light and on a dark background."""
+    name: str = ""  # of the schema
     doc: str = ""
 
     def __post_init__(self) -> None:

@@ -378,7 +378,7 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
 
 
 def _typed_once(values: pd.Series[Any], kind: str) -> pd.Series[Any]:
-    """Make texts or integers of objects that are such alone; others are read later."""
+    """Convert objects that are all texts, or all integers; others are read later."""
     if kind == "string":
         return pd.Series(values, dtype=TEXT)
     if kind == "integer" and not values.hasnans:

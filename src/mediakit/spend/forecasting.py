@@ -34,7 +34,7 @@ NORMAL_80 = 1.2816
 SHORT_PAUSE = 2
 """A weekend without spend is no sign that a project has ended."""
 SHARES = (0.0, 0.1, 0.5, 0.9)
-"""Where 0, low, expected and high are in the distribution of what is to come."""
+"""The quantiles of 0, low, expected and high in the distribution of future spend."""
 CENT_MICRO_USD = 10_000
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]

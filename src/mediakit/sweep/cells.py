@@ -44,15 +44,15 @@ class CellState(StrEnum):
     """The state of a cell before the run."""
 
     NEW = "new"
-    """It will be sent and charged."""
+    """The cell will be sent and charged."""
     OWNED = "owned"
-    """It already has a job, and using that costs nothing more."""
+    """The cell already has a job, whose use costs nothing more."""
     FAILED = "failed"
-    """Its job failed; `results.retry()` submits it again."""
+    """The job failed; `results.retry()` submits the cell again."""
     LOST = "lost"
-    """It has a job, but the output was erased or is no longer known to the service."""
+    """The cell has a job, but its output was erased or is unknown to the service."""
     INVALID = "invalid"
-    """It cannot be sent."""
+    """The cell cannot be sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,11 +48,11 @@ class CellStatus(StrEnum):
     """The status of a cell in the frame of the results."""
 
     PLANNED = "planned"
-    """The run has not reached it yet."""
+    """The run has not reached the cell yet."""
     INVALID = "invalid"
-    """It is never sent; its `problem` is the reason."""
+    """The cell is never sent; `problem` has the reason."""
     UNSENT = "unsent"
-    """The run did not send it: the budget is used up, or the run was stopped."""
+    """The run did not send the cell: the budget is used up, or the run was stopped."""
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
@@ -201,9 +201,9 @@ class Row(NamedTuple):
     cell: int
     outcome: Outcome
     parent_job_id: str | None
-    """The job whose output is an input; the repaired one of a repair."""
+    """The job whose output is an input; for a repair, the repaired job."""
     judgement: Judgement | None
-    """What somebody said of it; None for nothing."""
+    """The ratings, tags and note of the result; None without any."""
     is_repair: bool
 
 

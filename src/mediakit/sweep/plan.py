@@ -86,15 +86,15 @@ class PlanFacts:
     """
 
     code: str = ""
-    """The call that recreates it."""
+    """The call that recreates the plan."""
     note: str = ""
     """A remark on the choice of cells, such as tied results; usually empty."""
     first_price: str = ""
-    """What its first run sent, and for how much, in words; empty before."""
+    """What the first run sent, and for how much, in words; empty before a run."""
     is_past = False
-    """Whether it is what the history has of a sweep; then no new cell can be sent."""
+    """Whether the plan was restored from the history; then no new cell can be sent."""
     view: PlanView | None = None
-    """What shows it, and follows its runs."""
+    """The view that shows the plan and follows its runs."""
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 By = str | Sequence[str] | None
 
 NUMBERS = ("boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty")
-"""What pandas infers of objects that are numbers; boolean of true and false alone."""
+"""The types that pandas infers for columns of numbers, including booleans."""
 
 
 # -- cells and their repairs ----------------------------------------------------------

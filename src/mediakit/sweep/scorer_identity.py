@@ -19,7 +19,7 @@ from mediakit.errors import InputError
 from mediakit.history.scores import JUDGE_COST, REASON
 
 COST = "cost_micro_usd"
-"""What a judge says that it charged for an answer."""
+"""The value in which a judge reports the cost of an answer."""
 TAKEN = frozenset({"job_id", "problem", JUDGE_COST})
 HASH_DIGITS = 16
 OWN_MODULES = "mediakit."

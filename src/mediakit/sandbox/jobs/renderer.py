@@ -93,7 +93,7 @@ class Worker:
         logger.debug("render worker %d: started", self._process.pid)
 
     def is_fit(self) -> bool:
-        """Return whether it is alive, and has not rendered too many jobs."""
+        """Return whether the process is alive and has not rendered too many jobs."""
         # Encoders do not release all memory.
         return self._process.poll() is None and self.jobs_n < MAX_JOBS
 
@@ -105,7 +105,7 @@ class Worker:
         self._said.close()
 
     def last_words(self) -> str:
-        """Return the end of its output, such as a traceback."""
+        """Return the end of the process's output, such as a traceback."""
         self._said.seek(max(self._said.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES, 0))
         return self._said.read().decode(errors="replace")
 

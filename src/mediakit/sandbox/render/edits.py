@@ -77,7 +77,7 @@ class TimelineFile(NamedTuple):
     end_ms: Fraction
 
     def span(self, frames: int) -> range:
-        """Its visible frames in a film of `frames` frames.
+        """The file's visible frames in a film of `frames` frames.
 
         Both ends are rounded to the nearest frame, so that files that touch on the
         timeline touch in the film; the shortest keyframe has one frame.

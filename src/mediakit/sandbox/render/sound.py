@@ -46,7 +46,7 @@ class Voice:
         self._rest = np.zeros((2, 0), np.float32)
 
     def add_to(self, mixed: Floats, first: int) -> None:
-        """Add it to the piece of the film that begins at sample `first`."""
+        """Add the sound to the piece of the film that begins at sample `first`."""
         at = max(self._start - first, 0)
         stop = min(self._stop - first, mixed.shape[1])
         while at < stop:

@@ -63,13 +63,13 @@ class RunningSandbox:
 
     @property
     def base_url(self) -> str:
-        """Return its current URL; another process may use another port."""
+        """Return the sandbox's current URL; another process may use another port."""
         host = self._host
         return host.base_url if host is not None else self._data_dir.base_url() or ""
 
     @property
     def is_served_here(self) -> bool:
-        """Return whether this process serves it."""
+        """Return whether this process serves the sandbox."""
         return self._host is not None and self._pid == os.getpid()
 
     def advance(

@@ -30,7 +30,7 @@ class EndpointRow:
         return self.state == "enabled" and (self.events is None or kind in self.events)
 
     def columns(self) -> dict[str, Value]:
-        """Return its columns of the table."""
+        """Return the columns of the endpoint's row."""
         events = None if self.events is None else json.dumps(self.events)
         return {**vars(self), "events": events}
 

@@ -49,7 +49,7 @@ class JobRow:
 
     @property
     def has_output(self) -> bool:
-        """Return whether its output exists."""
+        """Return whether the job's output exists."""
         return self.status == "completed" and self.deleted_us is None
 
 

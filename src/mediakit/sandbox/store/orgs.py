@@ -32,7 +32,7 @@ class ApiCaller:
 
     @property
     def manages(self) -> bool:
-        """Return whether it may rotate secrets and see balances (spec 5)."""
+        """Return whether the caller may rotate secrets and see balances (spec 5)."""
         return self.role in ("owner", "admin")
 
 

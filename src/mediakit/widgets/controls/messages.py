@@ -31,7 +31,7 @@ SINGULARS = (
     ("s", 1, ""),
     ("", 0, " item"),
 )
-"""By the end of a plural: how many letters the singular drops, and what it adds."""
+"""By plural ending: how many letters the singular drops, and the letters it adds."""
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
@@ -39,13 +39,13 @@ RANGE = re.compile(r"(?<=\()(\d[\d,]*) to (\d[\d,]*)(?= characters\))")
 SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 """An API name of several words, in a sentence of a rule."""
 OTHERS = re.compile(r"(?<= unless ).*(?= is given)")
-"""The fields of which one will do as well, by their names."""
+"""Alternative fields, by name."""
 DESCRIBED = {"modify_region_roi": "Describe the region to replace"}
-"""How to give a text, where "Enter a ..." does not say it."""
+"""How to enter a text, if not "Enter a ..."."""
 SPAN_WORDS = {"keyframes": "clips"}
-"""What lies on a timeline, by the API's name, as editors of films call it."""
+"""The names that video editors use for items on a timeline, by API name."""
 OPTION_TITLES = {("Sound", "native"): "Generated"}
-"""Names of choices that say more to people, by the title of their field."""
+"""Clearer names of choices, by the title of their field."""
 ACRONYMS = {
     "cgi": "CGI",
     "fps": "FPS",

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 SHORT_BALANCE_AGE_S = 10.0
 """The age at which a balance that does not cover the price is read again."""
 BALANCE_AGE_S = 60.0
-"""The age at which any other balance is, when the form is used."""
+"""The age at which any other balance is read again when the form is used."""
 SAVE_PAUSE_S = 1.0
 LEFT = "Not changed."
 FORM_CHANGED = (
@@ -192,7 +192,7 @@ class Form:
 
     @property
     def jobs(self) -> tuple[JobView, ...]:
-        """Return the views of its jobs, newest first."""
+        """Return the views of the form's jobs, newest first."""
         return self._jobs.views
 
     def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:

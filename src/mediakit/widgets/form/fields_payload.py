@@ -40,8 +40,8 @@ WIDEST_SLIDER = 1_000
 SEED_LIMIT = 2**31 - 1
 CHOOSE, SERVICE_DEFAULT, NOTHING = "Choose…", "Service default", "Not set"
 HELP_FROM = 25
-"""The length from which a description says more than the label. A text shows its own
-in its box."""
+"""Descriptions shorter than this add nothing to the label. Text fields show theirs
+in the box."""
 JSON_EXAMPLE = 'JSON, such as {"strength": 0.5} or [1, 2]'
 FURTHER_EXAMPLE = 'Such as {"style": "noir", "steps": 30}'
 FURTHER_LABEL = "Additional fields (JSON)"

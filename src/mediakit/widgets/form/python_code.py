@@ -12,7 +12,7 @@ from mediakit.money import format_usd
 WIDTH = 88
 INDENT = "    "
 RESERVED = ("take", "webhook_url", "extra", "seconds", "max_price")
-"""What `submit` takes for its own, so that no field can be given by this name."""
+"""The arguments of `submit` itself; a field of such a name needs `extra`."""
 
 
 def python_call(

@@ -23,13 +23,13 @@ from mediakit.widgets.form.python_code import is_argument, is_default
 from mediakit.widgets.form.state import FormState
 
 Way = Literal["choices", "both", "numbers", "lines", "lists", "json"]
-"""How the values of an axis are given: ticked, typed as numbers, or one a line."""
+"""How the values of an axis are entered: ticked, as numbers, or one per line."""
 AxisInput = str | tuple[object, ...]
-"""What stands in the control of an axis: a text, or the choices that are ticked."""
+"""The content of an axis control: a text, or the ticked choices."""
 
 MOST_VALUES = 1_000
 RESERVED = ("function", "zip", "rows", "sample", "takes", "take")
-"""What `client.sweep` takes for its own, or a cell's frame names so."""
+"""The arguments of `client.sweep` itself, and columns of a plan's frame."""
 NUMBERS = "3, 5, 10 or 3-9 step 2"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _ONE = re.compile(_NUMBER)

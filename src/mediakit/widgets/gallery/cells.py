@@ -23,7 +23,7 @@ TAKE_AXIS, PROMPT_AXIS = "take", "prompt"
 EMBEDDED = "data:image/"
 NO_ADDRESS = "The result's address is not a web address, so it is not opened."
 FIRST_EXTRA = 1_000_000
-"""The index of the first job that was asked for on a wall, above those of its cells."""
+"""The index of the first job submitted from a wall, above the indices of cells."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class WallCell:
 
     @property
     def address(self) -> str | None:
-        """Return its URL if that is a web address."""
+        """Return the result's URL if that is a web address."""
         return web_url(self.url) if self.url else None
 
     @property
     def standing(self) -> Standing:
-        """Return how its job stands, as far as the wall knows."""
+        """Return the facts about its job that the wall knows."""
         has_job = self.job_id is not None and self.status in {*JobStatus}
         return Standing(
             status=JobStatus(self.status) if has_job else None,
@@ -158,7 +158,7 @@ class Made(NamedTuple):
 
     job: AsyncJob
     sources: Sequence[str]
-    """The ids of the jobs that it may have been made of, the likeliest first."""
+    """The ids of the jobs that may be its sources, the likeliest first."""
     judged: Mapping[str, Any]
 
 

@@ -28,7 +28,7 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True)
 class View:
-    """What a person has chosen to see."""
+    """The filters and the page that a person has chosen."""
 
     status: str = ""
     rating: int = 0

@@ -43,7 +43,7 @@ USE, SHOW = "use:", "show:"
 """Before the function that a result is used in, and the job that is shown."""
 POSTER_PX = 240
 MOST_MADE = 100
-"""How many jobs that were asked for on a wall come back; older ones are in the history.
+"""The most jobs submitted from a wall that it restores; older ones are in the history.
 """
 OpenForm = Callable[[str, str, dict[str, Any]], Any]
 """Opens the form of a function, under a name, with values; returns its widget."""

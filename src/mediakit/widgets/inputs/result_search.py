@@ -30,7 +30,7 @@ READ_AT_ONCE = 50
 MOST_READ = 1_000
 TITLE_LENGTH = 120
 NAMED = "mediakit-result:"
-"""What stands before a job's id where a form keeps that it holds the job's result."""
+"""The prefix of a job's ID where a saved form refers to the job's result."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ PROMPT_SHOWN = 280
 REUSED = "Reusing an existing job: nothing was sent and nothing is charged again."
 ALT_LENGTH = 120
 FEW_WAITS = 3
-"""How many jobs stand as lines of their own; more fold into one progress."""
+"""The most jobs with lines of their own; more share one progress line."""
 LINE_CHARACTERS = 72
 LINES_PX = 240
 

@@ -22,11 +22,11 @@ from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
 MOST_JOBS = 12
-"""How many jobs are drawn before people ask for the earlier ones."""
+"""The most jobs that are drawn until people ask for earlier ones."""
 
 
 DRAWS_JOBS = script_of(HERE, "job_parts.js", "jobs.js")
-"""What draws jobs; a widget with more to draw adds files of its own, and the export."""
+"""The script that draws jobs; other widgets append their own files and the export."""
 
 
 class ShownJob(Protocol):

@@ -68,7 +68,7 @@ class JobHost:
     acts: tuple[Act, ...] = ACTS
 
     def does(self, act: Act, environment: Mapping[str, str]) -> bool:
-        """Return whether this place can do what an act needs."""
+        """Return whether this place supports an act."""
         if act.is_paid and self.add is None:
             return False
         ways = {"vary": self.vary, "use": self.uses}

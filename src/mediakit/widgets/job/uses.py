@@ -24,7 +24,7 @@ FINALIZE = (
     "documented by your service. Nothing has been sent."
 )
 NEW_MS = 2_000
-"""How long a picture stands on a timeline at first."""
+"""The initial duration of a picture on a timeline."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ Answer = Callable[..., object]
 """Sends the page the answer to a message: named values, and bytes."""
 
 SECOND_CLICK_S = 0.9
-"""How long after a paid click another one is the second of a double click."""
+"""A click this soon after a paid click is the second of a double click."""
 NO_HOST = JobHost()
 
 

@@ -191,7 +191,7 @@ def settings_of(entry: Entry) -> dict[str, Any]:
 
 
 def picture_url(entry: Entry) -> str | None:
-    """Return the URL that a result's picture can be made from; None without one."""
+    """Return the URL from which a result's poster can be made; None without one."""
     if not has_result(entry) or entry.media_type == "audio":
         return None
     return web_url(str(entry.output_url))
@@ -227,7 +227,7 @@ class Selection:
         return tuple(filter(holds, self._entries.values()))
 
     def able(self, act: Act) -> tuple[Entry, ...]:
-        """Return those with which an act can be done."""
+        """Return the jobs that an act can be done with."""
         return self.where(lambda entry: act.can(standing_of_entry(entry)))
 
     @property

@@ -15,7 +15,7 @@ from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import one_of
 
 PER_S: Mapping[str, int] = {"ms": MS_PER_S, "s": 1}
-"""How many of a unit make a second; other units have no timeline."""
+"""Units per second; other units have no timeline."""
 
 Item = dict[str, Any]
 

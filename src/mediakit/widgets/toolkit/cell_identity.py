@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 
 MAX_ANONYMOUS_RUNS = 20
-"""How many runs keep what they show where the notebook does not tell its cells."""
+"""The number of runs whose displays stay if the notebook does not identify cells."""
 
 
 class CellPlace(NamedTuple):
@@ -26,7 +26,7 @@ class Closable(Protocol):
 
 C = TypeVar("C", bound=Closable)
 Key = tuple[Any, CellPlace]
-"""What a thing is, and its place among things that are alike."""
+"""The kind of an object, and its place among objects of that kind."""
 
 
 class ReplacedByCell(Generic[C]):

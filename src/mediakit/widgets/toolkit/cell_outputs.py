@@ -29,7 +29,7 @@ OUTPUT = ".jp-OutputArea-child"
 SHOWN = ".jp-OutputArea-output"
 """The content of an output, by MIME type."""
 BROKEN = ".jupyter-widgets-error-widget"
-"""What a page shows in place of a widget whose script the server does not have."""
+"""The element that pages show for a widget whose script the server lacks."""
 NEEDS_ANYWIDGET = (
     "The live view needs anywidget where the Jupyter server runs. Install it there "
     "with pip install anywidget, restart the server and reload this page."
@@ -40,7 +40,7 @@ NOT_LIVE = style_tag(f"{SHOWN} .mediakit-not-live{{display:block}}") + Markup(
     "the Jupyter server may run in another environment than this kernel. mk.doctor() "
     "in a cell names what it lacks and the line that installs it.</p>"
 )
-"""What JupyterLab shows of a widget if it has no extension for widgets at all."""
+"""The text that JupyterLab shows for a widget without the widgets extension."""
 
 
 class HasCard(Protocol):

@@ -23,7 +23,7 @@ class CardsWidget(anywidget.AnyWidget):
 
     _cards: CardHandle | None = None
     shows = "a widget of mediakit"
-    """What it is, for terminals and reports, where its state would say nothing."""
+    """The description for terminals and reports, instead of the widget's state."""
     has_page = False
     """Whether a page has asked for the cards."""
 

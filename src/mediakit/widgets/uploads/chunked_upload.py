@@ -38,7 +38,7 @@ CUT_OFF = (
 )
 
 Piece = tuple[object, memoryview]
-"""Where a piece begins in its file, as the page says, and its bytes."""
+"""The offset of a piece in its file, as sent by the page, and its bytes."""
 
 
 @dataclass
