@@ -308,7 +308,8 @@ class JobRecord(Record):
         if _has_file(raw):
             return {**raw, "status": JobStatus.COMPLETED}
         if _is_settled(raw):
-            # An ended job has one of the two (spec 2.1), and this one has no output.
+            # An ended job has an output or an error (spec 2.1), and this job has no
+            # output.
             text = f"The job has ended with the status {shown(status)}."
             error = raw.get("error") or {"code": "provider_error", "message": text}
             return {**raw, "status": JobStatus.FAILED, "error": error}

@@ -199,8 +199,9 @@ def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) ->
         )
     except NoAnswerError:
         return False
-    # A login page may respond 200 to any path; an unhealthy sandbox responds 503, and
-    # one that refuses the key says who it is. The first call then raises AuthError.
+    # A login page may respond 200 to any path; an unhealthy sandbox responds 503. A
+    # sandbox that rejects the key still identifies itself; the first call then raises
+    # AuthError.
     refused_by = answer.headers.get("www-authenticate", "")
     return "identity" in answer.fields or "mediakit-sandbox" in refused_by
 

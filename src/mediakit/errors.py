@@ -74,7 +74,8 @@ class MediakitError(Exception):
         self.args = (self.message,)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors of worker processes are pickled; a job stays in its own process.
+        # Errors of worker processes are pickled without the job, which stays in its
+        # process.
         state = {k: _portable(k, value) for k, value in vars(self).items()}
         return _same_error, (type(self), self.args, state)
 

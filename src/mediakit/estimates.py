@@ -351,7 +351,7 @@ def check_price_limit(price: Estimate, limit: Estimate | None) -> None:
 
 
 def _dearness(price: Estimate) -> tuple[bool, int, bool, int]:
-    # The upper end counts; without one, the price may be anything.
+    # Compare upper ends first; a price without an upper end counts as highest.
     low, high = price.low, price.high
     return (high is None, high or 0, low is None, low or 0)
 

@@ -177,7 +177,7 @@ class Job(JobFacts, Blocking, ProcessBound):
         """
         from mediakit.widgets.form.job_cell import job_widget
 
-        if self._widget is None or self._widget.comm is None:  # its cell ran again
+        if self._widget is None or self._widget.comm is None:  # the cell ran again
             self._widget = job_widget(self.core, self.client)
         return self._widget
 

@@ -215,8 +215,8 @@ def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
 
 log = logging.getLogger("mediakit.client")
 
-# The history has what this account has spent since; a balance becomes outdated only by
-# what others spend or top up.
+# The history has the later spend of this account, so only other clients' spend and
+# top-ups make a cached balance outdated.
 BALANCE_FOR_S = 10.0
 EXCEEDED = 101  # above all warning levels, in percent
 
@@ -282,7 +282,7 @@ class Admission:
                 limit = self._limit(budget, caller)
             entry, is_new = await self._write(submission, caller, limit)
         if is_new and budget is not None:
-            # Cancelled here, the claim would be left unsent, with its hold.
+            # A cancellation here would leave the claim unsent, with its hold.
             with anyio.CancelScope(shield=True):
                 await self._counted(budget)
         return entry, is_new
@@ -452,7 +452,7 @@ class Admission:
         reading = self._reading
         if reading is None or reading.done():
             reading = self._reading = asyncio.create_task(self._read())
-        # A caller that stops waiting must not cancel the read of the others.
+        # A caller that stops waiting must not cancel the read that others wait for.
         return await asyncio.shield(reading)
 
     async def _read(self) -> Spendable:

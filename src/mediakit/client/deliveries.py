@@ -172,12 +172,13 @@ class AsyncDeliveries(SecretReader):
             tries += 1
             return await self._transport.exchange("POST", path)
 
-        # A repeated delivery has the same id: receivers recognize it.
+        # A replay is safe to repeat: it has the same ID, by which receivers recognise
+        # it.
         answer = await self._transport.until_answered(
             once, for_s=REPLAY_FOR_S, again=is_not_now
         )
         if answer.status == 409 and tries > 1:
-            # An attempt without a response may have replayed it.
+            # An earlier try without a response may have replayed the delivery.
             now = await self.get(delivery_id)
             if now.status == DeliveryStatus.PENDING:
                 return now

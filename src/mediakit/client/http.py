@@ -62,7 +62,8 @@ BLOCK_BYTES = 1 << 20
 # The largest useful response is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
 HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "mediakit"}
-# A gateway error or a rate limit: what is harmless may succeed shortly.
+# Statuses of temporary errors and rate limits, after which a harmless request is
+# repeated.
 NOT_NOW = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 

@@ -170,7 +170,7 @@ class IOThread:
             self.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
             await asyncio.wait([result])
             if not result.cancelled():
-                result.exception()  # retrieved, or asyncio logs it
+                result.exception()  # or asyncio logs that it was never retrieved
             raise
 
 

@@ -45,11 +45,11 @@ class Standing:
     error_code: str | None = None  # of the failure
     media_type: str | None = None
     has_output: bool = False
-    has_request: bool = False  # the request is known here
-    has_texts: bool = False  # a prompt or settings are stored here
-    is_comparable: bool = False  # with its input
+    has_request: bool = False  # whether the request is known here
+    has_texts: bool = False  # whether a prompt or settings are stored here
+    is_comparable: bool = False  # whether it can be compared with its input
     is_erased: bool = False
-    is_gone: bool = False  # the service no longer knows it
+    is_gone: bool = False  # whether the service no longer knows it
 
     @property
     def is_completed(self) -> bool:
@@ -82,8 +82,8 @@ class Standing:
 class Consent(NamedTuple):
     """The price and the options that a person agreed to with a click."""
 
-    max_price: Estimate | None = None  # as it stood on the button
-    ticked: bool = False  # the box of the question
+    max_price: Estimate | None = None  # the price on the button
+    ticked: bool = False  # whether the box of the question was ticked
 
 
 Outcome = AsyncJob | str | None
@@ -99,7 +99,7 @@ class Question:
     text: str
     yes: str
     points: tuple[str, ...] = ()
-    tick: str = ""  # a box that may be ticked; for jobs whose request is known
+    tick: str = ""  # the label of an optional box, for jobs whose request is known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,16 +122,16 @@ class Act:
     places: frozenset[Place] = frozenset({Place.CARD, Place.MENU})
     do: Do | None = None
     meanwhile: str = ""
-    result: str = ""  # what its new job is called
+    result: str = ""  # a name for the new job
     is_paid: bool = False
     price: Pricing | None = None
     estimate: Callable[[JobState], Estimate | None] = lambda _: None
     """The price until `price` has been read."""
     question: Question | None = None
-    replaces: Question | None = None  # asked when a file is in the way
+    replaces: Question | None = None  # asked before a file is replaced
     many: Many | None = None
-    key: str = ""  # on a wall; of an act in the menu, it opens the menu there
-    is_local: bool = False  # writes on the machine of the kernel
+    key: str = ""  # on a wall; for acts in the menu, it opens the menu
+    is_local: bool = False  # writes to the kernel's machine
 
     def text(self, price: Estimate | None) -> str:
         """Return the button's label, with the price if known."""

@@ -97,7 +97,7 @@ class JobReads:
         except ServiceError:
             if answer.status != 200 or answer.fields:
                 raise
-        # A truncated response, or another server's page: not about the job.
+        # A truncated response or a page of another server says nothing about the job.
         reason = "it answered 200 with something that is not JSON"
         raise self._transport.silence(NoAnswerError(reason, sent=True))
 
@@ -243,7 +243,8 @@ class Jobs:
         job = self._one(entry, await self._usual_runtime_s(entry), record)
         self._see(job, record)
         self.watch(job)
-        # An event may have reported its end before the response arrived (spec 6.2).
+        # An event may have reported the job's end before the response arrived (spec
+        # 6.2).
         early = self._early.pop(job.id, None)
         if early is not None:
             await self._end(job, early)
@@ -331,7 +332,7 @@ class Jobs:
         record = record.model_copy(update={"billing": None})
         job = await self._known(record.id)
         if job is None:
-            # The response to its submission may still be pending (spec 6.2).
+            # The response to the job's submission may still be pending (spec 6.2).
             self._early[record.id] = record
             while len(self._early) > EARLY_KEPT:
                 self._early.popitem(last=False)

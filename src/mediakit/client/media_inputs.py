@@ -152,7 +152,7 @@ class RemoteMedia:
     async def probe(self, keys: Iterable[MediaKey]) -> dict[MediaKey, MediaInfo | None]:
         """Return the properties of media; None where they cannot be read."""
         reads = {key: self._read(key) for key in keys}
-        # A caller that stops waiting must not cancel the read of the others.
+        # A caller that stops waiting must not cancel the read that others wait for.
         return {key: await asyncio.shield(read) for key, read in reads.items()}
 
     async def probe_again(

@@ -111,7 +111,7 @@ class Posters:
             finding = asyncio.ensure_future(self._found(job_id, url, max_px))
             self._finding[key] = finding
             finding.add_done_callback(lambda _: self._finding.pop(key, None))
-        # A caller that stops waiting must not cancel the search for the others.
+        # A caller that stops waiting must not cancel the search that others wait for.
         return await asyncio.shield(self._finding[key])
 
     async def _found(self, job_id: str, url: str, max_px: int) -> bytes | None:

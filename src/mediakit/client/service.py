@@ -26,7 +26,7 @@ from mediakit.web_urls import (
 )
 
 QUOTES = ("'", '"', "`")
-# What mediakit adds to a base URL itself.
+# The paths that mediakit itself adds to a base URL.
 OWN_PATHS = ("/v1/media", "/v1")
 
 
@@ -41,7 +41,7 @@ def normal_url(url: str) -> str:
         if parts.username is not None or parts.password is not None:
             got = ValueDescription("a URL with a user name or password")
         elif parts.query or parts.fragment:
-            # It may contain a key.
+            # The query may contain a key, so the URL is not shown.
             got = ValueDescription("a URL with a query or a fragment")
         elif parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             plain = str(httpx.URL(parts.geturl())).rstrip("/")
@@ -51,7 +51,7 @@ def normal_url(url: str) -> str:
         if "@" in url:
             got = ValueDescription("a URL with a user name or password")
     if "://" not in url:
-        # It may be a key that was meant for `api_key`.
+        # The value may be a key that was meant for `api_key`.
         got = ValueDescription("a value that is not shown, because it may be a key")
     raise InputError(
         "base_url",

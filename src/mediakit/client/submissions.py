@@ -94,7 +94,8 @@ class _Claims(ExitStack):
         A submission that costs more than the shown price is not recorded.
         """
         check_price_limit(estimate_of(submission), self._price)
-        # Others may read it as soon as it is committed, before this task continues.
+        # Other tasks may read the entry as soon as it is committed, before this task
+        # continues.
         self._begin(submission.key)
         return await self._admission.claim(submission, self._caller)
 
@@ -451,7 +452,8 @@ class Submissions:
         unanswered = await self._account_history.ask(
             History.unanswered_entries, **owner
         )
-        # Jobs that only need reading do not wait for those that may be slow to send.
+        # Read existing jobs first, without waiting for requests that may be slow to
+        # send.
         jobs = {}
         for entry in unsettled:
             job = await self._resumed(entry)

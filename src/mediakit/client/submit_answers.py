@@ -27,8 +27,8 @@ from mediakit.safe_text import shown
 RESEND_UNASKED_FOR = timedelta(days=1)
 KEY_BOUND = 409
 """The status for a key that is bound to another body (spec 4.3)."""
-# The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
-# gateway may answer the same.
+# Statuses with which the service rejects the request itself, unlike those for a wrong
+# API key or a limit. A gateway may send the same statuses.
 _OF_THE_REQUEST = frozenset({400, 404, KEY_BOUND, 413, 422})
 # Another attempt may succeed (spec 7.2).
 _TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}

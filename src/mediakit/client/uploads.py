@@ -213,7 +213,8 @@ class Uploads:
             grant = await self._granted(medium)
             tries += 1
             asked_s = None
-            # Never quote the storage or a connection error: it may hold the signed URL.
+            # Never quote a storage response or a connection error: either may hold the
+            # signed URL.
             try:
                 answer = await self._put_once(medium, grant, tell)
             except NoAnswerError as error:

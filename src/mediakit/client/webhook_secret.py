@@ -121,7 +121,7 @@ def secret_in(answer: HttpResponse, then: str = "") -> Secret:
         and not _OLDER.search(name)
     }
     if len(secrets) != 1:
-        # Not shown: the response may hold the secret in another form.
+        # Do not show the response: it may hold the secret in another form.
         text = f"The service answered {answer.status} without a secret that can be read"
         raise ServiceError(f"{text}. {then}".strip(), status=answer.status)
     until = [value for name, value in facts if name == "previous_expires_at"]

@@ -45,6 +45,6 @@ def _broken() -> tuple[type[Exception], ...]:
         MemoryError,
         struct.error,
         zlib.error,
-        # Pillow's warnings, when Python is configured to raise them.
+        # Pillow's warnings are exceptions if Python is configured so.
         Warning,
     )

@@ -27,8 +27,8 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF", "TIFF")
 _TIFF_WIDTH, _TIFF_HEIGHT = 256, 257
 _LARGE_PIXELS = 4_000_000
 _STRIP_PIXELS = 1_000_000
-# What decoding takes in memory, in bytes a pixel, where it is more than four: WebP and
-# AVIF decode beside Pillow's copy, and a progressive JPEG is kept as coefficients.
+# The memory for decoding, in bytes per pixel, if it is more than four: WebP and AVIF
+# are decoded beside Pillow's copy, and a progressive JPEG is kept as coefficients.
 _BYTES_A_PIXEL = {"WEBP": 17, "AVIF": 14, "GIF": 6, "TIFF": 8}
 _PROGRESSIVE_BYTES_A_PIXEL = 6
 _MOST_BYTES = 220_000_000

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 # The most bytes of a file that are read to find its tracks.
 WHOLE_PROBE_BYTES = 5_000_000
-# The most bytes that are downloaded to find them; a single frame of a large clip can
-# need all of these.
+# The most bytes that are downloaded to find tracks; a single frame of a large clip can
+# take all of them.
 PROBE_BYTES = 500_000
 # Files at a URL up to this size are downloaded to count their packets.
 COUNTED_BYTES = 3_000_000

@@ -381,8 +381,8 @@ def _without_timeout(engine: Engine) -> Connection:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    # While another process switches a new file, SQLite reports "locked" at once: its
-    # busy timeout does not apply here.
+    # While another process switches a new file to WAL, SQLite reports "locked" at once:
+    # the busy timeout does not apply here.
     pause, until_s = threading.Event(), time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:

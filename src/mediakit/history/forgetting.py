@@ -66,7 +66,7 @@ def _forget_scores(db: Connection, job_id: str) -> None:
     db.execute(delete(job_scores).where(table.job_id == job_id))
     for answer in answers:
         is_it = and_(*(scores.c[n] == v for n, v in zip(key, answer, strict=True)))
-        # Another job with the same output has the same answer.
+        # Keep an answer that another job with the same output shares.
         is_used = exists().where(*(table[name] == scores.c[name] for name in key))
         db.execute(delete(scores).where(is_it, ~is_used))
     upsert(db, job_scores, rows)

@@ -160,7 +160,7 @@ def _owned(table: Table, service: str, account: str) -> tuple[ColumnElement[bool
 
 def _checked(**values: Any) -> dict[str, Any]:
     """Validate the parts of a judgement; return them with tags as JSON."""
-    if isinstance(values.get("rating"), SupportsIndex):  # numpy has integers of its own
+    if isinstance(values.get("rating"), SupportsIndex):  # including numpy's integers
         rating = values["rating"]
         values["rating"] = rating if isinstance(rating, bool) else index(rating)
     if isinstance(values.get("tags"), Iterable) and not isinstance(values["tags"], str):

@@ -102,7 +102,7 @@ def entries_of(
     """Return the entry with this key, and another one with this job id."""
     rows = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
     both = [entry_of(row) for row in rows]
-    # Compared by the key alone: a stored job id has other characters replaced.
+    # Compare only keys: unstorable characters are replaced in job IDs.
     by_key = next((each for each in both if each.key == key), None)
     return by_key, next((each for each in both if each.key != key), None)
 
@@ -144,7 +144,7 @@ def write_request(
     entry = fresh_entry(submission, number=0, created_at=created_at)
     row = row_of(entry, _searched(db, entry))
     values = {name: each for name, each in row.items() if each is not None}
-    # Nearly every request is new, so it is not looked up before.
+    # Nearly every request is new, so insert without looking it up first.
     number = db.execute(_insert(db.dialect.name), values).scalar()
     if number is not None:
         return replace(entry, number=number), None

@@ -129,7 +129,7 @@ class History:
             submission = replace(submission, sweep=sweep.name)
         self.refuse_replaced()
         with self.database.writing() as db:
-            # All takes and attempts of a request have the same parents, and its title.
+            # All takes and attempts of a request share the parents and the title.
             request = {"draw_key": submission.draw_key}
             inputs = [
                 request | {"field": each.field, "job_id": each.job_id}

@@ -210,7 +210,7 @@ preferences = Table(
     Index("ix_mediakit_preferences", "service", "account", "at"),
 )
 
-# The sweeps that were run, so that their results are found again by the id.
+# The sweeps that were run, so that results can be found by the ID of the sweep.
 sweeps = Table(
     "mediakit_sweeps",
     metadata,
@@ -236,7 +236,7 @@ sweep_cells = Table(
 scores = Table(
     "mediakit_scores",
     metadata,
-    Column("seen", String, primary_key=True),  # hash of the output, and its row
+    Column("seen", String, primary_key=True),  # hash of the output and the row
     Column("scorer", Words, primary_key=True),
     Column("version", Words, primary_key=True),
     Column("score", Text, nullable=False),  # a JSON object of numbers and texts
@@ -266,7 +266,7 @@ hashes = Table(
     Column("sha256", String, nullable=False),
 )
 
-# The forms that requested an entry; it can have several.
+# The forms that requested an entry; an entry can have several.
 origins = Table(
     "mediakit_origins",
     metadata,
@@ -275,7 +275,7 @@ origins = Table(
     Index("ix_mediakit_origins", "key"),
 )
 
-# The last values of forms, unsent ones too.
+# The last values of forms, including unsent values.
 drafts = Table(
     "mediakit_drafts",
     metadata,

@@ -40,7 +40,7 @@ def local_file(value: str | Path) -> Path:
 
 def probe_named(item: MediaItem) -> MediaInfo:
     """Read the properties of a local file in a body; see `probe`."""
-    # Checked before it becomes a path, which would turn "ftp://a" into "ftp:/a".
+    # Check for URLs before creating a path, which would turn "ftp://a" into "ftp:/a".
     if _OTHER_URL.match(item.value):
         accepted = "an http(s) URL or an existing file"
         raise InputError(item.label, got=item.value, accepted=accepted)

@@ -101,7 +101,7 @@ def write_kernel_file(name: str, content: bytes) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / plain_name(name)
     if not path.exists():
-        # Written atomically, because another call may be reading it.
+        # Write atomically, because another call may be reading the file.
         with NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(content)
         Path(file.name).replace(path)
@@ -116,7 +116,7 @@ def kernel_folder() -> Path:
 
 # PNG has these modes; others are converted.
 PICTURE_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
-# Numeric modes, whose black and white levels only the user knows.
+# Numeric modes: only the user knows the levels of black and white.
 NUMBER_MODES = ("I", "F")
 CHANNELS = (3, 4)
 BRIGHTEST = 255

@@ -55,7 +55,7 @@ def probe_file(
 
 
 def _reason(error: Exception, expected: MediaName) -> str:
-    if type(error) is ValueError:  # raised by this module, so its text can be shown
+    if type(error) is ValueError:  # raised by this module, so the text can be shown
         return str(error)
     if isinstance(error, PermissionError):
         return "permission denied"

@@ -169,8 +169,8 @@ class RemoteFile(RawIOBase):
         try:
             from_thread.run(self._fetch, index)
         except (asyncio.CancelledError, futures.CancelledError):
-            # The decoder calls this from C, passes on only an Exception, and retries
-            # after one.
+            # The decoder calls this from C: it propagates only an Exception, and
+            # retries after it.
             self._abandoned.set()
             raise OSError("the read was abandoned") from None
 

@@ -192,7 +192,7 @@ def _draw_stack(canvas: Canvas, sums: pd.DataFrame, days_n: int) -> None:
     import numpy as np
 
     has_gaps = len(sums) <= MOST_BARS_WITH_GAPS
-    # A day is drawn around its tick: from half a day before to half a day after.
+    # Draw a day from half a day before its tick to half a day after.
     half_day = np.timedelta64(12 * 60, "m")
     width = days_n * np.timedelta64(24 * 60, "m")
     gap = days_n * np.timedelta64(144, "m")
@@ -478,7 +478,7 @@ def _draw_lines(canvas: Canvas, drawn: pd.DataFrame) -> None:
     usd = usd.sort_index().astype("float64")
     spent, ahead = usd[SPENT].dropna(), usd[usd[EXPECTED].notna()][AHEAD]
     if len(ahead):
-        # The fan starts where the spend ends, even if that day has no forecast.
+        # The fan starts at the last day of spend, even if that day has no forecast.
         if spent.index[-1] < ahead.index[0]:
             ahead.loc[spent.index[-1]] = np.full(len(AHEAD), spent.iloc[-1])
             ahead = ahead.sort_index()

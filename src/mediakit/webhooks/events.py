@@ -78,7 +78,8 @@ def _parsed(body: bytes) -> Any:
     try:
         return from_json(body, allow_inf_nan=False)
     except ValueError:
-        # It refuses half an emoji, which a service may send in a message.
+        # pydantic's parser rejects half an emoji, which a service may send in a
+        # message.
         content = json.dumps(without_lone_surrogates(json.loads(body)))
         return from_json(content, allow_inf_nan=False)
 

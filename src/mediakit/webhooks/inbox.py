@@ -183,14 +183,14 @@ class Inbox:
 
     def _opened(self) -> sqlite3.Connection:
         if self.place != IN_MEMORY:
-            # It contains output URLs. SQLite gives its other files the same
+            # The file contains output URLs. SQLite creates its WAL files with the same
             # permissions.
             make_private_folder(Path(self.place).parent)
             with suppress(FileExistsError):
                 flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
                 os.close(os.open(self.place, flags, 0o600))
-        # Each statement is its own transaction. A 2xx response is a promise: by
-        # default, what is written survives a power cut.
+        # Each statement is a transaction of its own. A 2xx response is a promise: by
+        # default, a committed event survives a power cut.
         connection = sqlite3.connect(
             self.place,
             timeout=BUSY_TIMEOUT_S,

@@ -12,12 +12,12 @@ from mediakit.rules import Problem
 class Inspection:
     """The known facts about one medium."""
 
-    info: MediaInfo | None = None  # None when it is unsuitable or unknown
-    problem: Problem | None = None  # why it is unsuitable; its field is not known here
+    info: MediaInfo | None = None  # None if the medium is unsuitable or unknown
+    problem: Problem | None = None  # why the medium is unsuitable; without a field
     # a small JPEG; None when there is no picture
     thumbnail: bytes | None = field(default=None, repr=False)
-    title: str = ""  # of the job in this history that made it
-    words: str = ""  # the title with its facts
+    title: str = ""  # title of the job in this history that made the medium
+    words: str = ""  # the title with facts about the job
 
 
 MediaKey = tuple[MediaName, str]

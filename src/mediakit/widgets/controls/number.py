@@ -29,7 +29,8 @@ def reach_of(spec: FieldSpec) -> Reach | None:
         return None
     low, high = max(lows), min(highs)
     step = _step(spec, high - low)
-    # Multiples of what the number must be a multiple of; else steps from the bound.
+    # Steps start at 0 if the number must be a multiple of the step, else at the lower
+    # bound.
     start = 0 if spec.step else low
     least = start + math.ceil(_in_steps(low - start, step)) * step
     most = start + math.floor(_in_steps(high - start, step)) * step

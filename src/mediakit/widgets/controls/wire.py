@@ -46,7 +46,7 @@ def control_of(spec: FieldSpec) -> str:
         case "list" if spec.item is not None and spec.item.media_kind:
             return "media_list"
         case "list":
-            # A box cannot distinguish no value from an empty text.
+            # A box cannot distinguish null from an empty text.
             item = spec.item
             is_boxed = item is None or (item.kind in BOXED and not item.nullable)
             return "items" if is_boxed else "rows"
@@ -188,7 +188,7 @@ def _frame(spec: FieldSpec, of: FieldSpec, value: object) -> dict[str, Wire]:
     rest = {name: item for name, item in value.items() if name not in fields}
     given = dict(value)
     if not of.closed:
-        # Text that is not JSON, or what the fields do not name.
+        # Text that is not JSON, or the properties that no field names.
         given[FURTHER.name], rest = value.get(FURTHER.name) or rest or None, {}
     wires = {n: shown(each, given.get(n)) for n, each in fields.items()}
     return {"of": wires, **({"rest": rest} if rest else {})}

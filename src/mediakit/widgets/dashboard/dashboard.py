@@ -114,8 +114,8 @@ class Dashboard:
         with self._lock:
             turn = self._begin()
         if is_page:
-            # A Voilà page reads every value once, and misses changes until
-            # it has drawn them, so it gets complete values.
+            # A Voilà page reads every value once and misses changes until it has drawn
+            # them, so wait until the values are complete.
             io.post(self._bring, turn).result()
         else:
             self._tasks.run(partial(self._bring, turn))
@@ -188,7 +188,7 @@ class Dashboard:
 
     def _hear(self, widget: Any, act: Callable[[Any], object]) -> None:
         def hear(change: Any) -> None:
-            if not self._is_showing:  # otherwise the code changed it, not the user
+            if not self._is_showing:  # the user changed the value, not the code
                 act(change.new)
 
         widget.observe(self._guard(hear), "value")

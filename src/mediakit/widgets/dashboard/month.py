@@ -99,11 +99,11 @@ class MonthReading:
     monthly: pd.DataFrame
     charges: pd.DataFrame
     budget: Any = None
-    budget_status: Any = None  # of a budget that counts its own requests
+    budget_status: Any = None  # if the budget counts its own requests
     reconciliation: Any = None
     forecast: Any = None
     troubles: tuple[str, ...] = ()
-    # why a report could not be read, where the history's charges stand in for it
+    # why reports could not be read and the history's charges replace them
     unread: tuple[str, ...] = ()
 
     @property

@@ -175,7 +175,8 @@ def _values_html(figure: Figure, frame: pd.DataFrame | None) -> Markup:
     parts = list[Markup]()
     for start, end, text in areas:
         (x0, y0), (x1, y1) = axes.transData.transform([(start, start), (end, end)])
-        # An area spans its day or bar, and the whole plot in the other direction.
+        # Each area spans a day or bar in one direction, and the whole plot in the
+        # other.
         left, right, low, high = box.x0, box.x1, box.y0, box.y1
         if DAY in frame:
             left, right = max(left, x0), min(right, x1)
@@ -208,7 +209,7 @@ def _days_of(frame: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
         else:
             text = ", ".join(_amounts(rows.iloc[0]))
         if text:
-            # It is drawn around its tick.
+            # A day is drawn from half a day before its tick to half a day after.
             yield start - 0.5, start + 0.5, f"{day_name(day.date())}: {text}"
 
 

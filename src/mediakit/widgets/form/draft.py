@@ -34,13 +34,13 @@ class Draft:
     """A form's values, and the values that its code gave."""
 
     values: Mapping[str, object]
-    # what the cell's code gave, as digests
+    # digests of the values that the cell's code gave
     given: Mapping[str, str] = field(default_factory=dict)
     touched: frozenset[str] = frozenset()  # the fields that people have changed
     # the digests of submitted bodies by job id, oldest first
     submitted: Mapping[str, str] = field(default_factory=dict)
     after: int = 0  # only jobs whose entries have a higher number belong to the form
-    sweep: str = ""  # the id of the sweep that it ran last; empty for none
+    sweep: str = ""  # the ID of the last sweep that the form ran; empty for none
 
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the initial values of a form that continues this draft."""

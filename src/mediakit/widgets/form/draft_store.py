@@ -30,8 +30,8 @@ FormKey = tuple[tuple[str, str, str], CellPlace]
 
 def current_notebook() -> str | None:
     """Return the path of this kernel's notebook; None if unknown."""
-    # A Jupyter server sets it. Voilà does not, and there visitors must not see what
-    # others typed.
+    # A Jupyter server sets this variable. Voilà does not; its visitors must not see the
+    # values that others typed.
     path = Path(os.environ.get("JPY_SESSION_NAME") or ".")
     if not in_kernel() or not path.is_absolute() or path.is_dir():
         return None
@@ -44,7 +44,7 @@ def origin_of(store: History, key: FormKey) -> str | None:
     if notebook is None:
         return None
     kind, place = key
-    # Other people may use a database behind a network, too.
+    # A database on a network may be shared, so drafts there are kept per person.
     return json.dumps(["" if store.is_local else _person(), notebook, *place, *kind])
 
 

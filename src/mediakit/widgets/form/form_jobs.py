@@ -80,7 +80,7 @@ class FormJobs:
         """Wait until unanswered requests have a job; return their entries."""
         clock = self._live.clock
         ask = self._live.client.components.account_history.ask
-        # The client asks for them again; see `resume`.
+        # The client retries unanswered requests; see `resume`.
         keys = [
             entry.key
             for entry in self._earlier
@@ -139,7 +139,7 @@ class FormJobs:
         return self._live.client.components.jobs.recalled(entry)
 
     def _view(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
-        # The history also has the jobs that were made from a result of the form.
+        # The form's jobs include jobs of other functions that use its results.
         is_own = job.state.function == self._live.function.path
         host = self._host if is_own else replace(self._host, vary=None)
         client = self._live.client
@@ -152,7 +152,7 @@ class FormJobs:
             record = view.state.record
             failed = record.status is JobStatus.FAILED
             if failed and record.id in self._live.now.submitted:
-                # Not here: a view that reports a change holds a lock of its own.
+                # Run this in a task: a view that reports a change holds its lock.
                 self._live.tasks.run(partial(self._forget, record.id))
 
         view.on_card(note)

@@ -38,7 +38,7 @@ class LiveForm:
         clock: Clock,
         *,
         on_message: OnMessage,
-        show: Callable[[], object],  # is called under the lock after each change
+        show: Callable[[], object],  # called under the lock after each change
     ) -> None:
         self.client = client
         self.function = function
@@ -133,7 +133,7 @@ class LiveForm:
         state = self.now
         for name, wire in wires.items():
             if name not in fields:
-                continue  # of another kind of body
+                continue  # the field belongs to another kind of body
             value = held_in(self.function, fields[name], wire)
             self._wires[name] = wire
             before = state.values.get(name)

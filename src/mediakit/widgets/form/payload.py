@@ -88,7 +88,7 @@ def _beside(state: FormState, name: str, spec: FieldSpec) -> Iterator[Payload]:
 
 def _places(problem: Problem, spec: FieldSpec) -> Iterator[tuple[str, str, str]]:
     """Yield the places around a problem with its text, innermost first."""
-    # The problem names the inner value; the page shows it at the nearest place.
+    # A problem names an inner value; the page shows it at the nearest visible field.
     steps = [match.end() for match in STEPS.finditer(problem.field)] or [0]
     # A closing bracket belongs to its step; a name in front of a dot ends before it.
     places = [problem.field[:end] for end in reversed(steps)]

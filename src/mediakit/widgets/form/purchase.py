@@ -79,7 +79,7 @@ class Purchases:
                 job = await self._submit_and_explain(ready, seen)
                 await self._show_job(job, ready.body_digest)
         except PriceError as error:
-            # A clip behind a URL may be another one now.
+            # The clip behind a URL may have changed.
             await self._lookups.measure_again()
             say(f"{error} {TO_PAY}", until_edited=True)
         except MediakitError as error:

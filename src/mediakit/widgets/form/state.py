@@ -51,17 +51,17 @@ class FormState:
     """Everything that a form shows at one moment."""
 
     function: Function
-    # None means "not sent"; under `FURTHER.name`: what is beyond the fields
+    # None means "not sent"; `FURTHER.name` has the properties without a field
     values: Mapping[str, object]
-    touched: frozenset[str] = frozenset()  # by people or code; only these show problems
-    # what is known about media
+    touched: frozenset[str] = frozenset()  # set by people or code; these show problems
+    # the known facts about media
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
     sending: str | None = None  # what the request in flight waits for; None without one
     can_stop: bool = False  # whether the request in flight can be stopped
     # the digests of the bodies that the form submitted, by job id
     submitted: Mapping[str, str] = field(default_factory=dict)
-    # the jobs that the history has of bodies, by their digests
+    # existing jobs in the history, by the digest of the body
     made: Mapping[str, Owned] = field(default_factory=dict)
 
     @classmethod
@@ -293,7 +293,7 @@ class FormState:
         problem = self._priced.problems[0]
         spec = self._spec(problem.field)
         if problem.got is not None:
-            if spec.name not in self.touched:  # nothing beside it says what is wrong
+            if spec.name not in self.touched:  # no problem is shown beside the field
                 return self._problem_reason(problem)
             return f"Correct the {mid_sentence(label_of(spec))} to see the price."
         if problem.field != spec.name:
@@ -380,7 +380,7 @@ class FormState:
         root = self._spec(first.field)
         gap = None if isinstance(self._priced, Estimate) else self._priced.problems[0]
         if gap is not None and gap.field == first.field == root.name:
-            return ""  # the place of the price says what to do
+            return ""  # the price line says what to do
         is_inner_gap = first.is_missing and first.field != root.name
         if self.problems_of(root.name) and not is_inner_gap:
             correct = f"Correct the {mid_sentence(label_of(root))}"

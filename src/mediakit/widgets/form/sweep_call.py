@@ -43,10 +43,10 @@ _BETWEEN_MEDIA = re.compile(r",\s+")
 class SweepChoice:
     """The fields to vary, and their values."""
 
-    varied: tuple[str, ...] = ()  # in the order in which they were ticked
-    # what each axis' control holds, also of fields that no longer vary
+    varied: tuple[str, ...] = ()  # in the order of ticking
+    # the content of axis controls, including fields that no longer vary
     entries: Mapping[str, AxisInput] = field(default_factory=dict)
-    takes: int = 1  # takes of each combination
+    takes: int = 1  # per combination
 
     def with_varied(self, spec: FieldSpec, value: object) -> SweepChoice:
         """Return the choice with another varied field, which begins with a value."""
@@ -65,10 +65,10 @@ class SweepChoice:
 class SweepCall:
     """The `client.sweep` call for a choice."""
 
-    axes: Mapping[str, object]  # fields and slots, also those that do not vary
+    axes: Mapping[str, object]  # all fields and slots, varied or not
     takes: int
-    slots: tuple[str, ...]  # those of the templates that have no field of their own
-    # sentences by field or slot; with any, the call cannot be made
+    slots: tuple[str, ...]  # slots of templates, without those that are fields
+    # sentences by field or slot; if there are any, the call cannot be made
     problems: Mapping[str, str]
 
     @property

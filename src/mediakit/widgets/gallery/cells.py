@@ -41,14 +41,14 @@ class WallCell:
     url: str | None = None
     poster: str | None = None  # an http(s) address or a `data:` URI
     charge_micro_usd: int | None = None
-    retry: str = ""  # the label of the button that resends it; empty without one
+    retry: str = ""  # the label of the Retry button; empty without one
     runtime_s: float | None = None
     rating: int | None = None
     keep: bool = False
     tags: tuple[str, ...] = ()
     note: str = ""
-    scores: str = ""  # with their reasons
-    made: str = ""  # of another cell's result, such as "Video upscale"
+    scores: str = ""  # scores and reasons
+    made: str = ""  # how it was made from another result, such as "Video upscale"
 
     def text(self, axis: str) -> str:
         """Return its value on an axis, or its `take` or `prompt`, as text."""
@@ -179,9 +179,9 @@ class TileActions(Protocol):
 class WallActions:
     """The actions of a wall; one that is None has no button."""
 
-    # sends a cell again, as the label of its button says
+    # resends a cell; takes the label of the button that was clicked
     retry: Callable[[int, str], Awaitable[str]] | None = None
-    # sends all cells that are not sent, as the label of its button says
+    # sends all unsent cells; takes the label of the button that was clicked
     rest: Callable[[str], Awaitable[str]] | None = None
     stop: Callable[[], Awaitable[str]] | None = None
     export: Callable[[], Awaitable[Done]] | None = None
@@ -189,9 +189,9 @@ class WallActions:
     picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
     tile: TileActions | None = None
     acts: tuple[Act, ...] = ACTS
-    # what a submission of `tile` waits for
+    # explains slow submissions of `tile`
     delays: DelayMessages | None = None
-    # the length of a job's file, and the edits that add its recipe
+    # returns the length of a job's file, and the edits that add its recipe
     recipe: Callable[[str], Awaitable[tuple[int, list[Edit]]]] | None = None
 
 

@@ -26,7 +26,7 @@ class Arrangement:
     rows: tuple[str, ...]
     cols: tuple[str, ...]
     places: tuple[Place, ...]
-    families: tuple[int, ...]  # equal for a result and those that were made from it
+    families: tuple[int, ...]  # equal for a result and the results made from it
     captions: tuple[str, ...]
     names: tuple[str, ...]
     shows_prompt: bool
@@ -85,7 +85,7 @@ def arranged(
 
 
 def _families(cells: Sequence[WallCell]) -> tuple[int, ...]:
-    # A result made from another one has its labels, and follows it.
+    # A result made from another result follows it and has the same labels.
     first: dict[object, int] = {}
     families = []
     for at, cell in enumerate(cells):
@@ -154,6 +154,6 @@ def _word(cell: WallCell, axis: str, most: int) -> str:
 
 
 def _named(axis: str | None, text: str) -> str:
-    # A bare number or boolean needs the name of its axis.
+    # Numbers and booleans alone are unclear, so add the name of the axis.
     bare = text.replace(".", "", 1).isdigit() or text.lower() in BARE_WORDS
     return f"{axis} {text}" if bare else text

@@ -110,7 +110,8 @@ class _SavedWall:
         self._tile_px = max(LEAST_TILE_PX, min(TILE_PX, fitting_px))
         done = [wall.cells[at] for at in page if wall.cells[at].status == "completed"]
         room = PAGE_BYTES - 2 * sum(len(cell.url or "") for cell in done)
-        # Each is written twice: for the player, and for where a player is dropped.
+        # Each poster is written twice: for the player, and for copies without the
+        # player.
         room = max(0, min(room, POSTERS_BYTES)) // 2
         self._posters = small_posters([cell.poster for cell in done], room)
 

@@ -11,7 +11,7 @@ Marked = list[tuple[str, bool]]
 """A text in pieces; each with whether it differs from the other texts."""
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
-# The common parts of the first texts stand for those of all.
+# Only this many texts are compared to find the common parts.
 READ_AT_MOST = 200
 
 
@@ -58,7 +58,7 @@ def _pieces(tokens: list[str], common: list[str]) -> Marked:
     }
     own = [at in set(words) - shared for at in range(len(tokens))]
     for at, token in enumerate(tokens):
-        # White space between two words that differ belongs to them.
+        # White space between two differing words differs, too.
         if token.isspace() and 0 < at < len(tokens) - 1:
             own[at] = own[at - 1] and own[at + 1]
     together = groupby(zip(tokens, own, strict=True), key=lambda pair: pair[1])

@@ -58,7 +58,7 @@ class Inspector:
 
 
 def _refused(name: str, reason: str) -> Inspection:
-    # Without "got", the sentence stands as it is beside its row.
+    # Without "got", the row shows the sentence unchanged.
     return Inspection(problem=Problem("", None, f"{name}: {reason}"))
 
 

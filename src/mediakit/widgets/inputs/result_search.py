@@ -166,7 +166,7 @@ class ResultSearch:
         job = self._client.components.jobs.recalled(entry)
         try:
             output = output_of(job, medium, "")
-        except InputError:  # the job is newer than what the entry says
+        except InputError:  # the job has changed since the entry was written
             return None
         title = title_of(entry, self._client.components.media_names.known)
         function = title_at(entry.kind, entry.function)

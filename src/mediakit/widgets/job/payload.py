@@ -58,11 +58,11 @@ VOILA = "VOILA_REQUEST_URL"
 class JobHost:
     """The callbacks of the place that shows a job."""
 
-    # shows a job that was submitted from it; None where nothing can be
+    # shows a job submitted from this one; None if nothing can be submitted
     add: Callable[[AsyncJob], object] | None = None
     # fills a form with a job's settings; returns a message
     vary: Callable[[JobState], str] | None = None
-    # the form that new jobs belong to, as the history names it
+    # the name in the history of the form that new jobs belong to
     origin: str | None = None
     uses: Uses | None = None  # opens forms that use the job's result
     acts: tuple[Act, ...] = ACTS
@@ -81,15 +81,15 @@ class Shown:
     """The display state of a job's view."""
 
     preview: Preview = NO_PREVIEW
-    # the page scrolls to a job that was just submitted, if it is out of sight
+    # just submitted: the page scrolls to the job if it is out of sight
     arrives: bool = False
     note: str = ""  # a sentence about the last action
-    is_alert: bool = False  # the note says what went wrong
-    delay: str = ""  # what a request that is being sent waits for
-    busy: frozenset[str] = frozenset()  # what is being done at the moment
-    # opened for the result, as path and widget model
+    is_alert: bool = False  # whether the note reports an error
+    delay: str = ""  # why the request in flight is slow
+    busy: frozenset[str] = frozenset()  # the acts in progress
+    # the forms opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
-    # by act, as far as they have been read
+    # by act; only prices that have been read
     prices: Mapping[str, Estimate] = field(default_factory=dict)
     can_stop: bool = False  # whether the request in flight can be stopped
 
@@ -201,7 +201,7 @@ def _standing(state: JobState) -> Payload:
             "before": clock.before,
             "since_ms": _ms(clock.since),
             "after": clock.after,
-            # The usual time of a job begins when it is sent.
+            # The usual runtime is measured from the submission.
             "sent_ms": _ms(state.submitted_at or state.started_at),
             "usual_s": state.usual_runtime_s,
             "runs": state.record.status is JobStatus.RUNNING,
@@ -247,7 +247,7 @@ def _result(
         "label": shortened(state.title, 120),
         "bytes": info.size_bytes if info else None,
         "size": [info.width, info.height] if info and info.pixels else None,
-        # The first frame is sharper than the poster, where the browser decodes it.
+        # Where the browser can decode the first frame, that is sharper than the poster.
         "poster": data_url(poster) if poster else None,
         "notice": playback_notice(preview.codec) if medium == "video" else "",
         "copy_note": CLIP_NOTE,

@@ -21,8 +21,8 @@ WARN = "color:#b26a00;color:var(--jp-warn-color1,#b26a00)"
 WHAT = {"video": "video", "image": "picture", "audio": "sound"}
 
 PLAYS = ("h264", "vp8", "vp9", "av1")
-# A file of the first kind plays its sound without a picture and without an error in
-# many browsers, so it cannot be left to the browser to say so.
+# Many browsers play H.265 without a picture and report no error, so the notice cannot
+# depend on an error.
 NOT_EVERYWHERE = {
     "hevc": "H.265 (HEVC): many browsers play its sound without a picture",
     "mpeg4": "MPEG-4 part 2: most browsers play its sound without a picture",
@@ -54,7 +54,7 @@ class Still:
     """A small picture of the result, shown before or instead of the player."""
 
     jpeg: bytes = field(repr=False)
-    alt: str  # what it shows, in words
+    alt: str  # a description of the picture
 
     @property
     def uri(self) -> str:
@@ -119,7 +119,7 @@ def player_html(
     what = WHAT.get(medium, "result")
     notice = playback_notice(codec) if medium == "video" else ""
     if notice and still is not None and embedded is None:
-        # A player would play the sound alone, and look broken.
+        # A player would play only the sound, and look broken.
         tag = link_html(src, still.html)
     else:
         tag = medium_html(

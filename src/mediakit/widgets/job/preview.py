@@ -53,7 +53,7 @@ class Preview:
 
     # a small JPEG; None when there is no picture
     poster: bytes | None = field(default=None, repr=False)
-    codec: str | None = None  # of its picture; None while unknown
+    codec: str | None = None  # of the picture; None while unknown
     trouble: str | None = None  # why there is no picture, as a sentence
     info: MediaInfo | None = None  # of the result itself; None while unknown
 
@@ -162,10 +162,10 @@ def _kept(job: AsyncJob) -> Preview | None:
         preview = Preview(codec=saved["codec"], info=info)
         has_poster = bool(saved["poster"])
     except (ValueError, KeyError, TypeError):
-        return None  # another version wrote it, or the disk was full
+        return None  # written by another version, or cut off by a full disk
     poster = cache.read(job.id, POSTER) if has_poster else None
     if has_poster and poster is None:
-        return None  # it was dropped: others were used later
+        return None  # the poster was evicted from the cache
     return replace(preview, poster=poster)
 
 

@@ -93,7 +93,7 @@ class Failure:
 
     happened: str
     advice: str
-    said: str  # the service's code (spec 7.3), and its own words, from outside
+    said: str  # the service's code (spec 7.3) and message; untrusted
 
 
 def failure_of(state: JobState) -> Failure | None:
@@ -157,7 +157,7 @@ def function_of(entry: Entry, catalog: Catalog) -> Function | None:
     for name in (entry.function, entry.kind):
         try:
             return catalog.function(name)
-        except InputError:  # it may be bound elsewhere by now
+        except InputError:  # the function may have another name by now
             continue
     return None
 

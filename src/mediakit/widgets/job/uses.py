@@ -33,8 +33,8 @@ class Use:
 
     function: Function
     spec: FieldSpec
-    medium: MediaName  # what the result is
-    text: str | None = None  # what the field takes in place of the result
+    medium: MediaName  # the result's medium
+    text: str | None = None  # the value to use instead of the result
 
     @property
     def title(self) -> str:
@@ -79,8 +79,8 @@ class Uses:
     """Opens forms filled with a result."""
 
     catalog: Catalog
-    open: Open | None = None  # makes a form below the card
-    elsewhere: Elsewhere | None = None  # opens one elsewhere instead
+    open: Open | None = None  # opens a form below the card
+    elsewhere: Elsewhere | None = None  # opens a form elsewhere instead
 
 
 def medium_of(state: JobState) -> MediaName | None:

@@ -68,10 +68,10 @@ class JobView:
         client: Client | None = None,
         *,
         home: JobHost | None = None,
-        embed: bool = False,  # the result becomes part of the notebook
+        embed: bool = False,  # whether to embed the result in the notebook
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
-        recalled: bool = False,  # from the history: its poster is there at once
+        recalled: bool = False,  # from the history: show the poster at once
         arrives: bool = False,  # just submitted: the page scrolls to it
     ) -> None:
         self._job = job

@@ -44,7 +44,7 @@ async def do_all(client: Client, act: Act, entries: Sequence[Entry]) -> str:
     """Do an act with each job; return what to say."""
     assert act.many is not None
     do = act.do
-    assert do is not None  # else the studio has a way of its own
+    assert do is not None  # the studio handles acts without `do` itself
     done, problem = await _each(client, entries, lambda job: do(job, Consent()))
     return act.many.done.format(results_text(done, entries)) + problem
 

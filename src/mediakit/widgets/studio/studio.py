@@ -101,7 +101,7 @@ class Studio:
         acts: Iterable[Act] = ACTS,
     ) -> None:
         self.client = client
-        # What can be done with the selected jobs.
+        # The acts on selected jobs.
         self._acts = {act.name: act for act in acts if act.many is not None}
         self._key = _open.key(client.service.identity, cell)
         self._clock = clock or SystemClock()
@@ -116,7 +116,7 @@ class Studio:
         self.page = Page()
         self.selection = Selection()
         self.question = ""
-        self.kept_n = 0  # kept results among those in the question
+        self.kept_n = 0  # the number of kept results that the question concerns
         self._choices: dict[str, list[list[str]]] = {
             name: [] for name in ("kinds", "projects", "sweeps", "tags")
         }
@@ -131,7 +131,7 @@ class Studio:
         self._wall: Gallery | None = None
         self.dashboard: Dashboard | None = None
         self._tasks = TaskRunner(client.io, self._fail)
-        # Jobs that change together are read once.
+        # One read serves jobs that change at the same time.
         self._reads = Paced(client.io, self._clock, PAUSE_S, self._read, self._fail)
         self._handle = CardHandle()
         self._factory = WidgetFactory()
@@ -167,7 +167,7 @@ class Studio:
         with before._lock:
             functions = {function.path: function for function in self.client.catalog}
             for path in functions.keys() & before._forms.keys():
-                # It takes over what the form of the same name held.
+                # The new form takes over the content of the form with the same name.
                 self._form_of(functions[path])
             self.place = before.place
             self.search = before.search
@@ -397,7 +397,7 @@ class Studio:
 
     def _form_of(self, function: Function) -> Form:
         if function.path not in self._forms:
-            # Its name keeps it apart from the forms of cells and of other studios.
+            # The name distinguishes the form from forms of cells and of other studios.
             name = "studio {} {} {}".format(*self._key[1], function.path)
             form = Form(self.client, function, name=name, elsewhere=self._use)
             self._forms[function.path] = form
@@ -445,7 +445,7 @@ class Studio:
     # -- on the I/O thread --------------------------------------------------------
 
     async def _read(self) -> None:
-        async with self._reading:  # a later reading is never shown before this one
+        async with self._reading:  # reads finish in order
             is_read = not self._is_closed and await self._read_page()
         if is_read:
             self._write_cards()

@@ -175,7 +175,7 @@ class PlanView:
             plan, budget = self._plan, self._typed
             html = plan_html(plan, budget)
             self._facts.value = f"{self._handle.live_style}{html}"
-            if self._gallery is None:  # else its wall is saved there
+            if self._gallery is None:  # else the saved output has the wall
                 self._handle.show(html, repr(plan))
             self._run.description = budget.run_text(plan)
             self._run.disabled = self._runs or not budget.allows(plan)
@@ -234,7 +234,7 @@ class PlanView:
 
     def _start(self) -> None:
         if self._runs:
-            return  # the second of two clicks comes after the first one
+            return  # the second click of a double click
         self._runs = True
         self._error.value = ""
         plan = self._plan

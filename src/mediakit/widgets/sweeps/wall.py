@@ -327,7 +327,7 @@ def _labels(plan: PlanFacts) -> list[dict[str, str]]:
     for titles in words.values():
         often = Counter(titles.values())
         for label, title in titles.items():
-            if often[title] > 1:  # two jobs of one title stay two rows
+            if often[title] > 1:  # two jobs with the same title need two rows
                 titles[label] = f"{title} · {label.partition('_')[2][:8]}"
     return [
         {axis: words[axis][str(label_of(value))] for axis, value in cell.axes.items()}
@@ -346,7 +346,7 @@ def wall_of(
     """Return the wall of a run; `AsyncResults.gallery` describes the axes."""
     if rows is None and cols is None:
         axes = [*results.plan.axes, *(["take"] if results.plan.takes > 1 else [])]
-        # The values of a single axis flow in a grid.
+        # The cells of a single axis flow into rows of any length.
         rows, cols = (axes[0], axes[1]) if len(axes) > 1 else (None, None)
     return SweepWall(results, rows, cols, _form_opener(results.plan))
 

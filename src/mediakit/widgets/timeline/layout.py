@@ -35,12 +35,12 @@ VISIBLE = ("image", "video")
 class Block:
     """A stretch of time that can be drawn."""
 
-    at: int  # its place among the stretches of its row
+    at: int  # index among the spans of the row
     start_ms: float
     length_ms: float
-    label: str  # the name of its medium
-    url: str  # as the form has it
-    problem: str  # empty for nothing
+    label: str  # the name of the medium
+    url: str  # as in the form
+    problem: str  # empty without a problem
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class TimelineRow:
     """An item and its stretches."""
 
     name: str
-    kind: str  # what tells it apart from others; may be empty
+    kind: str  # the item's kind; may be empty
     medium: str  # empty for none
     blocks: tuple[Block, ...]
     bare: tuple[int, ...]  # indices of the spans that have no time yet
@@ -63,11 +63,11 @@ class Timeline:
     span_name: str  # of a block, such as "clip"
     rows: tuple[TimelineRow, ...]
     end_ms: float  # where the last block ends
-    limit_ms: float | None  # where it must end; None for anywhere
-    gaps: tuple[Stretch, ...]  # where nothing is seen before the end
+    limit_ms: float | None  # the required end; None without one
+    gaps: tuple[Stretch, ...]  # times without a picture before the end
     problems: tuple[str, ...]
     cautions: tuple[str, ...]  # likely mistakes
-    hint: str  # empty once a block is there
+    hint: str  # empty once there is a block
 
 
 def timeline_of(

@@ -11,8 +11,8 @@ from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.timeline.layout import Block, TimelineRow, seconds, timeline_of
 from mediakit.widgets.timeline.time_axis import Axis
 
-# Written into each element: a saved notebook has no style sheet of ours. Where a page
-# drops styles too, the words remain, one line each.
+# These are inline styles, because saved notebooks do not have our style sheets. On
+# pages that drop styles, the words remain, one line each.
 ROW = "display:flex;align-items:center;gap:8px;margin:2px 0"
 HEAD = "flex:0 0 120px;overflow-wrap:anywhere"
 LANE = "position:relative;flex:1 1 auto;min-width:240px;height:34px"

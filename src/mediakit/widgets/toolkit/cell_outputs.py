@@ -154,7 +154,7 @@ class CardHandle:
         self.widget_id = ""  # the model of the live widget beside the cards
         self._parent: Any = None
         self._nearest = ""  # the card that replaces a lost live widget
-        self._is_above = False  # that card stands right above the live widget
+        self._is_above = False  # whether that card is directly above the live widget
         self._is_closed = False
         self.is_displayed = False
 
@@ -198,7 +198,7 @@ class CardHandle:
             handle = CardHandle(publish=self._publish)
             handle.is_displayed, handle._parent = self.is_displayed, self._parent
             handle._nearest = self._nearest
-            # The live widget of these is theirs, too.
+            # The copy shares the live widget.
             handle._cards, handle._on_write = self._cards, self._on_write
             return handle
 

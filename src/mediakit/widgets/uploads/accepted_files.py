@@ -30,7 +30,7 @@ _NAMES: Mapping[MediaName, str] = {
     "video": "a video",
     "audio": "a sound file",
 }
-# The sound of a clip will do where any sound does.
+# Fields for sounds also accept the sound of a clip.
 _TYPES: Mapping[MediaName, tuple[str, ...]] = {
     "image": ("image/",),
     "video": ("video/",),

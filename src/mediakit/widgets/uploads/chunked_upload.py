@@ -47,7 +47,7 @@ class _Arrival:
 
     name: str
     pieces: Queue[Piece | None] = field(default_factory=Queue)
-    count: int = 0  # of its pieces so far
+    count: int = 0  # the pieces received so far
 
 
 class ChunkReceiver:
@@ -67,10 +67,10 @@ class ChunkReceiver:
         self._send = send
         self._folder = folder
         self._run = run
-        self._check = check  # returns why an offered file is refused, if it is
+        self._check = check  # returns why an offered file is refused, or nothing
         self._clock = clock
-        self._show = show  # shows pages the names of the files that arrive
-        self._say = say  # says what did not
+        self._show = show  # shows the names of incoming files on the page
+        self._say = say  # reports errors
         self._incoming: dict[str, _Arrival] = {}
 
     def on_message(

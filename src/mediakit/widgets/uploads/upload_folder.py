@@ -16,10 +16,10 @@ from mediakit.clock import SystemClock
 from mediakit.media import is_url, plain_name, size_text
 
 # A file is at `uploads/<hash of its bytes>/<its own name>` in the folder that `home=`
-# and `MEDIAKIT_HOME` name. So its path is good in another process and on another day.
-# When a file is kept, those go that no form has used for 90 days, and the longest
-# unused ones while there are more than 20 GB, but none that was used within a day. All
-# of it may be removed by hand: what was sent to the service stays there.
+# and `MEDIAKIT_HOME` name. So the path stays valid in other processes and on later
+# days. Each new file evicts the files that no form has used for 90 days, and the least
+# recently used files while there are more than 20 GB, but no file that was used within
+# a day. People may delete the folder: files that were sent to the service stay there.
 KEPT_DAYS = 90
 MAX_BYTES = 20_000_000_000
 DAY_S = 86_400.0
@@ -43,7 +43,7 @@ def note_use(value: str) -> None:
     """Mark an upload as used, so that it is kept."""
     if own_name(value) is not None:
         with suppress(OSError):
-            # The folder's time: the file's own tells whether it has changed.
+            # Set the folder's time; the file's time shows whether the file has changed.
             os.utime(Path(value).parent)
 
 
