@@ -152,7 +152,7 @@ _MEDIA = ("video", "image", "audio")
 class Output(Record):
     """The output of a completed job (spec 2.1).
 
-    Without a `media_type`, it is that of the file that is present.
+    If the service sends no `media_type`, the file that is present determines it.
     """
 
     media_type: str = "unknown"
@@ -200,8 +200,8 @@ _WholeNumber = Annotated[int, Field(strict=True), BeforeValidator(_whole_number)
 class JobBilling(Record):
     """The charge of a job (spec 2.2).
 
-    `state` is None if it is none of those that are specified. What cannot be read never
-    counts as a charge, and is read again; `raw` is then the original value.
+    `state` is None if the service sends an unspecified state. An unreadable billing
+    never counts as a charge and is read again; `raw` has the original value.
     """
 
     state: BillingState | None
@@ -397,9 +397,9 @@ class Balance(Record):
     def spendable_micro_usd(self) -> MicroUSD:
         """Return what is left of an active cycle, else the balance (spec 2.4, 8).
 
-        The specification does not define how an inactive cycle looks: one with nothing
-        left beside a balance counts as inactive. The service decides on each
-        submission, and charges nothing for one that it rejects.
+        The specification does not define an inactive cycle: a cycle with nothing left
+        counts as inactive if there is a balance. The service decides on each
+        submission, and charges nothing for rejected submissions.
         """
         of_cycle = self._cycle_micro_usd
         return MicroUSD(self.balance_micro_usd if of_cycle is None else of_cycle)

@@ -230,7 +230,7 @@ class Estimate:
     Args:
         low: The lowest price, micro-USD; None if no rate is known.
         high: The highest price, micro-USD; None if there is no bound or no rate.
-        kind: How firm it is.
+        kind: How firm the estimate is.
         lines: The price lines.
         notes: Sentences for people about the assumptions of the estimate.
         known_micro_usd: A higher price that is held instead, micro-USD, where own

@@ -14,7 +14,7 @@ def data_folder(home: str | Path | None = None) -> Path:
     """Return the user's data folder: `home`, `MEDIAKIT_HOME`, or the default.
 
     Raises:
-        InputError: It is in the user's home, and this user has none.
+        InputError: The folder is in the user's home, and this user has none.
     """
     home = home or os.environ.get("MEDIAKIT_HOME")
     try:

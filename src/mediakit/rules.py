@@ -362,7 +362,7 @@ def _citable(word: str, name: str, count: int) -> str:
 class Check(Rule):
     """A rule that no other class can express, as a function of the values.
 
-    It is the only rule that a document cannot describe: the others are data.
+    A document cannot describe this rule; all other rules are data.
     """
 
     text: str

@@ -94,8 +94,8 @@ NO_HTML = Markup()
 def html_text(text: str) -> Markup:
     """Escape text so that it becomes neither markup nor a formula.
 
-    Not for attributes. Each "$" is in an element of its own, so that it cannot end a
-    formula that other text starts.
+    Do not use it for attributes. Each "$" is in an element of its own, so that it
+    cannot end a formula that other text starts.
     """
     # As a plain string: a `Markup` would escape what replaces the signs.
     return Markup(_FORMULA_SIGNS.sub(r"<span>\g<0></span>", str(escape(text))))

@@ -31,8 +31,8 @@ FLUSH_FOR_S = 3.0
 class AccountHistory:
     """Reads and writes the history without blocking the event loop.
 
-    While no other connection locks the file, it is read and written directly on the
-    event loop, which is faster than a thread. Anything that may wait runs on a thread.
+    While no other connection locks the file, the history is read and written on the
+    event loop, which is faster than a thread. Calls that may wait run on a thread.
     """
 
     def __init__(self, history: History, service: Service) -> None:

@@ -1,7 +1,7 @@
 """Imports aiohttp even if SSLKEYLOGFILE names a file that cannot be written.
 
 When imported, aiohttp creates an SSL context, which fails if that file cannot be
-written. It is never used: https requests have a context of their own.
+written. That context is never used, because https requests have their own.
 """
 
 import os

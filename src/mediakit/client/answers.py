@@ -48,8 +48,8 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 class NoAnswerError(ConnectionError):
     """A request got no usable response; if `is_final`, a retry does not help.
 
-    `sent` says whether the service may have received the request; `status` is that of
-    an inconclusive response.
+    `sent` tells whether the service may have received the request; `status` is the
+    status of an inconclusive response.
     """
 
     reason: str

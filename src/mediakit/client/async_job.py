@@ -81,8 +81,8 @@ class JobFacts:
 class AsyncJob(JobFacts, ProcessBound):
     """A job whose methods can be awaited from any event loop.
 
-    It is polled from the start until its charge is settled. The service cannot cancel
-    jobs: a timeout or an interrupt ends only the waiting.
+    The job is polled from the start until its charge is settled. The service cannot
+    cancel jobs: a timeout or an interrupt ends only the waiting.
     """
 
     _instead = "pass job.id, and call client.job(job_id) there"
@@ -107,8 +107,8 @@ class AsyncJob(JobFacts, ProcessBound):
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a function with the current state and with every change.
 
-        It is called on the I/O thread, and must not block. Returns a function that
-        unsubscribes it.
+        The listener is called on the I/O thread, and must not block. Returns a function
+        that unsubscribes it.
         """
         with self._lock:  # no change comes before the current state
             unsubscribe = self._listeners.subscribe(listener)
@@ -385,9 +385,10 @@ class AsyncJob(JobFacts, ProcessBound):
     async def forget(self) -> Self:
         """Forget the texts about an erased job in the history.
 
-        These are its prompt and settings, the error message, what judges said of it,
-        its note and tags, and, of a sweep, the values of its cell and the sweep's
-        prompt and code. Its rating and all charges are kept, a judge's included.
+        The texts are the prompt and settings, the error message, the answers of judges,
+        the note and tags, and, for a sweep, the values of the job's cell and the
+        sweep's prompt and code. The rating and all charges, including those of judges,
+        are kept.
 
         Raises:
             ConflictError: The job was not erased.

@@ -67,9 +67,8 @@ class AsyncDeliveries(SecretReader):
 
         Returns:
             One row per delivery; the same columns without any. Instants are
-            datetime64[us, UTC] and attempts Int64. Columns that mediakit does not know
-            follow as they were sent; the address omits its query, which may hold a
-            token.
+            datetime64[us, UTC] and attempts Int64. Unknown columns follow as they were
+            sent; the address omits the query, which may hold a token.
 
         Raises:
             InputError: An argument is invalid; nothing was sent.

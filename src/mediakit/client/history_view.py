@@ -131,8 +131,8 @@ class AsyncHistoryView:
         `limit` is the most entries, from 1, and `before` the last entry of the previous
         page. `order` is "newest" or "oldest" first, or "dearest": the highest charge
         first, entries without a charge last. `text` is that of `search`. `since` is
-        included, `until` is not; `rating` is the lowest one. The other arguments are
-        those of `frame`.
+        inclusive, `until` is exclusive; `rating` is the minimum. The other arguments
+        are those of `frame`.
 
         Raises:
             InputError: The limit is below 1, there is no such status or order, or an

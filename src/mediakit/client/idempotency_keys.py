@@ -104,8 +104,8 @@ def named(value: object, names: Mapping[str, str]) -> object:
 def draw_key_of(service: str, path: str, content: bytes) -> str:
     """Return the key that identifies a request to a service.
 
-    The API key is not part of it: an organization may have several and rotate them, and
-    the service stores idempotency keys per organization.
+    The key does not depend on the API key: an organization may have several API keys
+    and rotate them, and the service stores idempotency keys per organization.
     """
     parts = (KEY_VERSION, service, path, content.decode())
     return sha256(f"[{','.join(map(text_json, parts))}]".encode()).hexdigest()

@@ -1,7 +1,7 @@
 """The acts on a job: conditions, prices, and confirmation questions.
 
 Cards, walls, the studio, their pages and keyboard help read `ACTS`. To add an act, add
-a row; a row without `do` is done by each place in its own way.
+a row; each place handles acts without `do` itself.
 """
 
 from __future__ import annotations

@@ -32,11 +32,12 @@ class JobState:
         entry: The entry. For a job that was submitted elsewhere, it exists only in
             memory.
         record: The service's newest record.
-        media_type: The medium of its output.
-        started_at: When it was first seen running.
+        media_type: The medium of the output.
+        started_at: When the job was first seen running.
         usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
-        reused: An earlier process submitted it; this one found it in the history.
-        trouble: Why it cannot be read, as a sentence; None otherwise.
+        reused: Whether an earlier process submitted the job, and this process found it
+            in the history.
+        trouble: Why the job cannot be read, as a sentence; None otherwise.
         service: The name of the service in messages.
         names: Names of media by URL, as far as the client has learned them.
     """

@@ -30,9 +30,9 @@ class Continuation:
     """Where a paged list continues.
 
     Args:
-        cursor: What to ask with for the next page; None without one.
-        is_more: Whether the response says, beside a cursor, that there are more rows;
-            None if it does not say.
+        cursor: The cursor of the next page; None without one.
+        is_more: Whether the response reports more rows, apart from a cursor; None if it
+            does not report that.
     """
 
     cursor: str | None = None
@@ -50,8 +50,8 @@ def continuation_of(
     """Read the pagination fields around the rows of a response.
 
     Args:
-        body: The response, or what stands around its rows.
-        rows_n: How many rows were read so far, this response included.
+        body: The response, or the response without its rows.
+        rows_n: The number of rows that were read so far, including this response.
         total_is_count: Whether a number under `total` counts rows; it may be money.
     """
     facts = [(_plain(name), value) for name, value in _around(body, DEEPEST)]

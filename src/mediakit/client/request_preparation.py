@@ -77,7 +77,7 @@ UPLOADED = (
 def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields under their declared names.
 
-    `video` may stand for `video_url`, and `images` for `image_urls`.
+    `video` is short for `video_url`, and `images` for `image_urls`.
     """
     specs = function.of(fields).fields
     return {_full_name(name, specs, fields): each for name, each in fields.items()}
@@ -181,7 +181,7 @@ def plain_body(
 def _is_missing(value: object) -> bool:
     """Return whether pandas counts a value as missing.
 
-    A float NaN does not: it is the result of a calculation, and is rejected.
+    A float NaN is not missing: it is the result of a calculation, and is rejected.
     """
     return present(value) is None and type(value) is not float
 

@@ -256,7 +256,7 @@ class Sender:
     ) -> ServiceError:
         """Return the error for a submission without an outcome.
 
-        `search` says how its job is found; it is empty if nothing was sent.
+        `search` explains how to find the job; it is empty if nothing was sent.
         """
         base_url = self._transport.service.base_url
         why = f"{error.reason}; {window.text}"

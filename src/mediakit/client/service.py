@@ -88,11 +88,11 @@ class Service(ProcessBound):
     """A service and an account.
 
     Args:
-        base_url: Its URL; all spellings of one URL are the same service.
+        base_url: The URL; all spellings of a URL are the same service.
         api_key: The organization's key; never shown.
         identity: A name that stays the same when the URL changes; the URL by default.
-        label: Its name in messages.
-        also: Further identities of its jobs in the history.
+        label: The service's name in messages.
+        also: Further identities of the service's jobs in the history.
     """
 
     base_url: str

@@ -121,7 +121,7 @@ class Sidecar(Record):
     ) -> Submission:
         """Return the job's submission, as far as it is known.
 
-        `names` are those of the jobs and files in its body, by URL.
+        `names` has the names of the jobs and files in the body, by URL.
         """
         function, content = self.function or UNKNOWN, self.content
         take, attempt = self.take or 1, self.attempt or 1

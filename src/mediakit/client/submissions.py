@@ -183,7 +183,8 @@ class Submissions:
     async def owned(self, request: ValidatedRequest) -> Entry | None:
         """Return the newest entry with a usable job for a request.
 
-        None if submitting cannot pay twice: there is no job, it failed, or it is gone.
+        Returns None if submitting cannot pay twice: there is no job, the job failed, or
+        it is gone.
         """
         draw = draw_of(self.of(request))
         last_take = await self._account_history.ask(History.last_take, **draw)
@@ -381,8 +382,8 @@ class Submissions:
     async def _next_key(self, draw: dict[str, str]) -> tuple[int, int]:
         """Return take and attempt of the next submission.
 
-        A refused take is sent again with its own key: the refusal may have come from a
-        gateway, and its job may exist. A rejected take gets another attempt.
+        A refused take is sent again with the same key: the refusal may have come from a
+        gateway, and the job may exist. A rejected take gets another attempt.
         """
         last, entry = await self._last(draw)
         if entry is not None and was_rejected(entry):

@@ -106,9 +106,10 @@ def is_conclusive(
 ) -> bool:
     """Return whether a response without a job releases the key and the hold.
 
-    Gateways respond with `{message}`, too, so after an attempt that may have arrived it
-    proves nothing about that attempt. Only a key that is bound to another body (409)
-    proves that there is no job. After a day, any refusal of the request is conclusive.
+    Gateways respond with `{message}`, too, so such a response proves nothing about an
+    earlier attempt that may have arrived. Only a key that is bound to another body
+    (409) proves that there is no job. After a day, any refusal of the request is
+    conclusive.
     """
     if not in_doubt or (answer.status == KEY_BOUND and answer.message):
         return True
@@ -173,9 +174,9 @@ def refusal(
     """Return the error for an answer without a job (spec 7.1).
 
     Args:
-        answer: The answer.
-        submission: What it answers.
-        clock: For the times in its words.
+        answer: The response.
+        submission: The submission that was sent.
+        clock: The time, for times in the message.
         in_doubt: Whether an earlier attempt may have created the job.
         search: How to find that job.
     """

@@ -203,7 +203,7 @@ class Uploads:
     async def _put(self, medium: LocalMedium, tell: Tell) -> str:
         """Upload a file and return its permanent URL (spec 2.3).
 
-        Each attempt requests a new grant, which costs nothing and cannot have expired.
+        Each attempt requests a new grant, which is free and has not expired.
         """
         name = f"{medium.field}: {medium.path.name}"
         tries = 0

@@ -140,7 +140,7 @@ def _nominal_fps(stream: Track) -> Fraction | None:
 def listed(container: InputContainer, stream: Track, size_bytes: int) -> Timing:
     """Read a length from the frame list at the beginning or end of an mp4 file.
 
-    It is unknown if the list lacks frames, as in a fragmented file.
+    The timing is unknown if the list lacks frames, as in a fragmented file.
     """
     rate = getattr(stream, "average_rate", None)
     if not stream.frames or not rate or "mp4" not in container.format.name.split(","):

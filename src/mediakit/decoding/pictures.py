@@ -43,9 +43,9 @@ def opened_picture(file: BinaryIO) -> Iterator[PILImage]:
     """Open a picture of a known format, without decoding it.
 
     Raises:
-        PIL.UnidentifiedImageError: It is no picture of these formats.
-        ValueError: It has too many pixels.
-        OSError: It is broken.
+        PIL.UnidentifiedImageError: The file is no picture of these formats.
+        ValueError: The picture has too many pixels.
+        OSError: The file is broken.
     """
     with decoder_errors(), _opened(file) as image:
         if image.width * image.height > MAX_PICTURE_PIXELS:

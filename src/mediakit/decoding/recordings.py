@@ -43,12 +43,12 @@ def recording_info(
         file: The file.
         expected: "video" or "audio".
         size_bytes: Its size.
-        whole: Whether the whole file may be read. If not, a length that its header
-            only claims is unknown.
+        whole: Whether the whole file may be read. If not, a length that only the header
+            declares counts as unknown.
 
     Raises:
-        ValueError: It is no such medium; the text says why.
-        OSError: It is broken.
+        ValueError: The file is not of the expected medium; the text says why.
+        OSError: The file is broken.
     """
     import av
 

@@ -11,8 +11,7 @@ REPLACED = (
 class OpenFile:
     """The file of a history since it was opened; none without a place.
 
-    What is written to a deleted file is in no history, and its charges would be missing
-    from budgets.
+    Entries written to a deleted file are lost, so budgets would miss their charges.
     """
 
     def __init__(self, place: Path | None) -> None:

@@ -1,8 +1,8 @@
 """The scores of outputs.
 
-`mediakit_scores` has each answer once, by what the scorer saw: the file, or also its
-row. `mediakit_job_scores` has the jobs of each answer, and what the judge charged for
-each, even without a usable answer.
+`mediakit_scores` has each answer once, by the hash of the scorer's input: the file, or
+the file and its row. `mediakit_job_scores` has the jobs of each answer, and the judge's
+charge for each job, even without a usable answer.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Score:
 
     Args:
         scorer: The qualified name of the function or class.
-        version: Its version; empty if that is unknown, so the score is never reused.
-        seen: The hash of what it saw: the output, or also its row.
-        cost_micro_usd: What the judge charged for this output, each time that it was
-            asked; None if it is unknown, or if the answer for another output was
+        version: The scorer's version; empty if unknown, so that the score is never
             reused.
-        scored_at: When it was scored; None if no answer could be used.
+        seen: The hash of the scorer's input: the output, or the output and its row.
+        cost_micro_usd: What the judge charged for this output, over all calls; None if
+            unknown, or if the answer for another output was reused.
+        scored_at: When the output was scored; None without a usable answer.
     """
 
     job_id: str
@@ -203,8 +203,8 @@ def visible(scores: Sequence[Score], *, by_job: bool = False) -> dict[str, list[
     values of a column have one meaning.
 
     Args:
-        scores: The last used one last.
-        by_job: Look for the last one of each job alone.
+        scores: The scores, the most recently used last.
+        by_job: Select the latest score for each job separately.
     """
     source = {
         (name, by_job and score.job_id): (score.scorer, score.version)

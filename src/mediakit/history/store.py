@@ -121,7 +121,7 @@ class History:
     ) -> tuple[Entry, bool]:
         """Write a submission before it is sent, if all given limits cover it.
 
-        Returns its entry, and whether it is new: False if this attempt has an entry.
+        Returns the entry, and whether it is new: False if this attempt already has one.
         """
         if budget is not None:
             submission = replace(submission, budget=budget.name)

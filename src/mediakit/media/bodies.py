@@ -132,7 +132,7 @@ def lengths_wanted(
 ) -> list[MediaItem]:
     """List clips and sounds at URLs whose unknown duration affects the price.
 
-    One item per URL, and none if there is no price.
+    Yields one item per URL, and none if there is no price.
     """
     unknown = {
         item.value: item

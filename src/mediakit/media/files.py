@@ -129,9 +129,9 @@ ACCEPTED_ARRAY = (
 def file_of(value: object, field: str) -> Path | None:
     """Return the file of an in-memory medium, which is written if needed.
 
-    None for anything else, such as a path. Pictures, figures and arrays become lossless
-    PNG files. Equal pictures give the same file, so they are uploaded and paid for
-    once.
+    Returns None for other values, such as a path. Pictures, figures and arrays become
+    lossless PNG files. Equal pictures give the same file, so they are uploaded and paid
+    for once.
     """
     if isinstance(value, bytes | bytearray | memoryview):
         return write_kernel_file("bytes", bytes(value))

@@ -50,7 +50,7 @@ _ENTRY = "from mediakit.media.previews import main; main()"
 def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) -> None:
     """Write a small H.264 preview of a clip in another process, and wait for it.
 
-    It is at most `CLIP_MAX_PX` pixels wide and high, and contains the first
+    The preview is at most `CLIP_MAX_PX` pixels wide and high, and contains the first
     `CLIP_MAX_S` seconds, with sound. After an error, the target may be incomplete.
     """
     # -P: ignore a file named av.py in the current folder.

@@ -113,7 +113,7 @@ def sampled_lumas(path: Path, count: int) -> list[Luma]:
     """Return evenly spaced grey frames of a clip, at most `MAX_PX` on the longer side.
 
     Frames of the same size are comparable, whatever the clip's resolution. A picture
-    has one, a sound has none. Raises OSError and ValueError like `poster_jpeg`.
+    has one frame, a sound has none. Raises OSError and ValueError like `poster_jpeg`.
     """
     return _sampled(path, count, "L")
 

@@ -54,9 +54,10 @@ BY = {"project": "project", "api_key_id": "key"}  # the name in `daily(by=...)`
 def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list[str]]:
     """Sum a daily frame exactly, including days without spend.
 
-    Returns one row per day, without a time zone, and one column per name, the largest
-    first and the rest last; and notes on the rows that are left out. A whole response
-    covers the requested days, any other frame those from its first to its last.
+    Returns a frame and notes on the rows that are left out. The frame has one row per
+    day, without a time zone, and one column per name, the largest first and the rest
+    last. A whole response covers the requested days; other frames cover the days from
+    their first to their last.
     """
     import pandas as pd
 

@@ -257,7 +257,7 @@ class Canvas:
     ) -> None:
         """Label the rows from the top down, each with a text at its right.
 
-        Long names stand above their rows, which then use the full width.
+        Long names are placed above their rows, which then use the full width.
         """
         axes = self.axes
         missing = max(4 - len(names), 0) / 2  # so that one row does not fill the plot
@@ -372,8 +372,8 @@ def canvas_on(
 ) -> Canvas:
     """Prepare an Axes, or a new figure of notebook size, for a theme.
 
-    Without a theme, the colours are those of `plt.style`. `height` is that of a new
-    figure, in inches.
+    Without a theme, the colours are those of `plt.style`. `height` is the height of a
+    new figure, in inches.
     """
     if theme is not None and theme not in THEMES:
         raise InputError(

@@ -13,9 +13,9 @@ def iso(us: int) -> str:
 class SandboxClock:
     """Real time since an epoch, scaled by a speed; it never goes back.
 
-    It follows the system's wall clock, not the monotonic one, so that the day is right
-    after the machine has slept. When the wall clock is set back, this one stands still
-    until the wall clock has caught up.
+    The sandbox's clock follows the system's wall clock, not the monotonic clock, so
+    that the day is right after the machine has slept. When the wall clock is set back,
+    the sandbox's clock stands still until the wall clock has caught up.
     """
 
     def __init__(self, system: Clock, *, epoch_us: int, speed: float = 1.0) -> None:

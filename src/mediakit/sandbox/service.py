@@ -49,8 +49,8 @@ def service_of(request: Request) -> SandboxService:
 def base_url_of(request: Request) -> str:
     """Return the caller's base URL of this service, for URLs in responses.
 
-    On loopback it is fixed. A service on a network can have several, so the one in the
-    request is used.
+    On loopback, the base URL is fixed. A service on a network can have several, so the
+    base URL of the request is used.
     """
     service = service_of(request)
     if is_loopback(service.settings.host):

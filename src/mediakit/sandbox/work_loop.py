@@ -114,7 +114,7 @@ class WorkLoop:
     async def advance_to(self, target_us: int) -> dict[str, int]:
         """Skip to an instant, stopping at each due time; return what was done.
 
-        So each of the nine attempts of one delivery happens at its own time.
+        This way, each of the nine attempts of a delivery happens at its own time.
         """
         return await self._advance(lambda: target_us)
 

@@ -1,7 +1,7 @@
 """Checks a body against the JSON Schema of a service's document.
 
 `FieldSpec` checks the fields; this module checks what no field expresses, such as
-`oneOf`. What it cannot check, such as a lookahead in a pattern, is left to the service.
+`oneOf`. The service checks the rest, such as a lookahead in a pattern.
 """
 
 from __future__ import annotations
@@ -198,7 +198,8 @@ class _Check:
     def _is_shared(self, schema: Json, members: list[Any]) -> bool:
         """Return whether several schemas that all apply name properties.
 
-        Strictly, each would reject the properties of the others, which nobody intends.
+        Strictly, each schema would reject the properties of the others, which nobody
+        intends.
         """
         if len(members) + ("properties" in schema) <= 1:
             return False

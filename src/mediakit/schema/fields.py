@@ -156,7 +156,8 @@ def fields_of(body: FieldSpec) -> Mapping[str, FieldSpec]:
 def joined(specs: list[FieldSpec], *, required: bool = False) -> FieldSpec:
     """Return a field that accepts the values of all given fields.
 
-    It accepts more if no exact field exists, and any JSON value if nothing is close.
+    The field accepts more if no exact field exists, and any JSON value if nothing is
+    close.
     """
     one, *others = specs
     if all(replace(one, doc=o.doc, required=o.required) == o for o in others):

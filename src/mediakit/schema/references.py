@@ -69,9 +69,9 @@ class References:
         """Follow references and wrappers to the schema inside.
 
         Null is removed from the schema, and `nullable` records it, whether it was a
-        type, a value or a member of a union. A union of one is its member. None if a
-        reference leads outside, nowhere or in a circle, or if the parts cannot be
-        combined in one schema.
+        type, a value or a member of a union. A union with one member becomes that
+        member. Returns None if a reference leads outside, nowhere or in a circle, or if
+        the parts cannot be combined in one schema.
         """
         # All wrappings share the steps, because nested ones could double them.
         return self._plain(schema, iter(range(MAX_STEPS)))
@@ -123,7 +123,7 @@ class References:
     def missing(self, schema: object, *, in_fields: bool = False) -> Iterator[str]:
         """Yield the unresolvable references of a schema.
 
-        They are those of the schema itself and, with `in_fields`, of its fields.
+        References are those of the schema itself and, with `in_fields`, of its fields.
         """
         parts, seen = [schema], set[object]()
         while parts:
@@ -198,7 +198,7 @@ def _is_null(schema: object) -> bool:
 def _combined(members: list[Json | None]) -> Json | None:
     """Combine schemas that all apply; None if no single schema is equivalent.
 
-    The descriptions of the last one count.
+    The descriptions of the last part count.
     """
     whole: Json = {}
     for member in members:

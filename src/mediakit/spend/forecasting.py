@@ -199,8 +199,8 @@ def forecast_month(
 def _chance_of_end(complete: Whole) -> float:
     """Return the probability that spending has ended, from the current pause.
 
-    It is 0 unless the pause is longer than every earlier one. Pauses are modelled as
-    geometric, and one of them as the last.
+    The probability is 0 unless the pause is longer than every earlier pause. Pauses are
+    modelled as geometric, and one of them as the last.
     """
     is_idle = np.concatenate([[False], complete <= 0, [False]])
     pauses = np.diff(np.flatnonzero(np.diff(is_idle)))[::2]
@@ -276,8 +276,8 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
 def _wider(n: float) -> float:
     """Return how much wider an interval of few values must be than of many.
 
-    It is the ratio of Student's t, with n degrees of freedom, to the normal quantile at
-    80%.
+    The factor is the ratio of Student's t, with n degrees of freedom, to the normal
+    quantile at 80%.
     """
     n = max(n, 1)
     return 1 + 0.66 / n + 0.45 / n**2

@@ -25,7 +25,7 @@ CHANGED = (
 class CellRequests:
     """Prepares cells at most at the shown price, with the files of the plan.
 
-    A cell that differs is refused once; the next try sends it as it is.
+    A cell whose price or request has changed is refused once; the next try sends it.
     """
 
     def __init__(self, plan: PlanFacts, components: Components) -> None:

@@ -66,8 +66,8 @@ class Cell:
         sent_take: The take to send; 1 if the seed distinguishes the takes.
         problem: Why the request cannot be sent; None if it can.
         estimate: The price of the request.
-        key: The key of its request; None if a file cannot be read, or a text encoded.
-        labels: What its row says of it, which is never sent.
+        key: The key of the request; None if a file cannot be read, or a text encoded.
+        labels: The labels of the cell's row, which are never sent.
     """
 
     axes: Values
@@ -272,7 +272,7 @@ class _Points:
     async def named(self) -> list[Values | None]:
         """Return the fields of each point, with jobs and local files by name.
 
-        None if a file cannot be read. Nothing is uploaded.
+        Returns None if a file cannot be read. Nothing is uploaded.
         """
         if not self._media:
             return [point.fields for point in self._points]

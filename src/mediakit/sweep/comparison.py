@@ -224,7 +224,7 @@ class _PairedTest:
     Args:
         pairs: The number of pairs.
         difference: The mean difference; NaN without pairs.
-        variance: That of the differences; NaN is unknown.
+        variance: The variance of the differences; NaN is unknown.
         correction: The continuity correction, times the number of pairs.
         p: The p-value; NaN where nothing can be tested.
     """
@@ -320,7 +320,7 @@ def pairs_needed(
 def _step(values: Floats) -> float:
     """Return the common step of values; 0 without one.
 
-    Stars, passed or failed, and the verdicts of a judge have one.
+    Stars, pass or fail, and the verdicts of a judge have a step.
     """
     if not len(values):
         return 0.0

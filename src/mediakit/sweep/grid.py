@@ -49,7 +49,7 @@ Dimension = Mapping[str, tuple[object, ...]]
 class Point:
     """One combination of axis values; each of its takes is a cell.
 
-    Its fields are those for `client.submit`; its labels are never sent.
+    The fields are for `client.submit`; the labels are never sent.
     """
 
     axes: Values

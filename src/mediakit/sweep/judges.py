@@ -155,8 +155,8 @@ class JudgeError(ValueError):
     """An unusable response of a judge, and what it cost.
 
     Args:
-        problem: What is wrong with it.
-        cost_micro_usd: What the judge charged for it; None if that is unknown.
+        problem: What is wrong with the response.
+        cost_micro_usd: What the judge charged for the response; None if unknown.
     """
 
     def __init__(self, problem: str, cost_micro_usd: int | None = None) -> None:

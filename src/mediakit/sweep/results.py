@@ -126,7 +126,7 @@ class AsyncResults(ProcessBound):
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end.
 
-        It is called on the I/O thread, and must not block.
+        The listener is called on the I/O thread, and must not block.
 
         Returns:
             A function that unsubscribes it.

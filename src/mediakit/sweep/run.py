@@ -221,7 +221,8 @@ class Run:
     def progress(self, use: BudgetUse, latest: BudgetLimit | None = None) -> Progress:
         """Return the progress of the run, with the sweep's charges and holds.
 
-        These include all its runs, because a later one may have had a larger budget.
+        Charges and holds include all runs of the sweep, because a later run may have
+        had a larger budget.
         """
         counts = self._counts
         limit_micro_usd = self.budget.own_limit_micro_usd

@@ -46,10 +46,12 @@ class RunBudget:
     """The budget of a run, for its cells and other jobs submitted on its wall.
 
     Args:
-        components: Those of the client.
+        components: The client's components.
         sweep: The id of the sweep.
-        limit_micro_usd: The limit; None for none, or for that of an earlier run.
-        shared: The named budget that the limit comes from; None for one of its own.
+        limit_micro_usd: The limit; None for no limit, or for the limit of an earlier
+            run.
+        shared: The named budget that the limit comes from; None for a limit of the
+            sweep itself.
         is_past: Whether the history has the limit.
     """
 
@@ -155,7 +157,8 @@ class RunBudget:
     def raised_to(self, limit_micro_usd: int | None) -> Iterator[None]:
         """Raise the sweep's limit within the block, at the user's request.
 
-        None changes nothing. If nothing is sent, the limit is restored.
+        A limit of None changes nothing. If nothing is sent, the earlier limit is
+        restored.
         """
         before_micro_usd = self._limit_micro_usd
         if limit_micro_usd is not None:

@@ -119,7 +119,7 @@ def _told(fn: Any, seen: set[object]) -> Iterator[str]:
     Functions in its own module count with their source, others with their name.
 
     Raises:
-        TypeError: It uses an object that is not plain data.
+        TypeError: The scorer uses an object that is not plain data.
     """
     if isinstance(fn, partial):
         yield json.dumps([fn.args, fn.keywords], sort_keys=True)

@@ -1,8 +1,8 @@
 """Scores the outputs of a sweep with the user's function.
 
-It runs in this process or on any `concurrent.futures.Executor`. Each score is stored as
-soon as it is available, by what the scorer saw, so that a killed run continues where it
-stopped.
+Scorers run in this process or on any `concurrent.futures.Executor`. Each score is
+stored as soon as it is available, by the hash of the scorer's input, so that a killed
+run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -445,8 +445,8 @@ class _OnLoop(Executor):
 def _scorer_loop(_pid: int) -> asyncio.AbstractEventLoop:
     """Return the event loop for blocking calls, one per process.
 
-    All calls share it, because the connections of a client belong to one loop. It is
-    not the I/O thread's, which a scorer that decodes a file would block.
+    All calls share the loop, because the connections of a client belong to one loop. It
+    is not the loop of the I/O thread, which a scorer that decodes a file would block.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(

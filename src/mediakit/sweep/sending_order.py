@@ -31,8 +31,8 @@ def key_of(value: object) -> str:
 def unit_of(axes: Mapping[str, Sequence[object]], slots: Collection[str]) -> str | None:
     """Return the axis whose values are sent one after the other; None for any order.
 
-    It is the longest of the axes that fill slots of a prompt, or of all axes without
-    slots.
+    The axis is the longest of those that fill slots of a prompt, or of all axes if
+    there are no slots.
     """
     counts = {name: len({*map(key_of, values)}) for name, values in axes.items()}
     if len(counts) < 2:

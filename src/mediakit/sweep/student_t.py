@@ -1,7 +1,7 @@
 """Student's t: quantiles, p-values, Holm's correction, and the power of a test.
 
-SciPy has all of this, and the tests compare with it, but it is larger than everything
-else that a sweep needs.
+SciPy has all of these functions, and the tests compare with them, but SciPy is larger
+than everything else that a sweep needs.
 """
 
 import math

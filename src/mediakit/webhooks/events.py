@@ -55,7 +55,7 @@ class Event(Record):
 def read_event(event_id: str, body: bytes) -> Event:
     """Parse the body of a delivery whose signature was verified.
 
-    Raises `SignatureError` ("payload") if it is not an event.
+    Raises `SignatureError` ("payload") if the body is not an event.
     """
     try:
         document = _parsed(body)

@@ -59,7 +59,7 @@ class Receiver(Dispatcher):
         secret: Returns the secrets that are valid now.
         on_event: The function that handles the events.
         inbox: Where the events are stored.
-        handler: A name of the handler, which with the secrets names the inbox.
+        handler: The handler's name, which together with the secrets names the inbox.
         clock: The receiver's clock.
     """
 

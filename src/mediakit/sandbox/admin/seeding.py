@@ -298,7 +298,7 @@ def _add_job(
 def find_past(db: SandboxDatabase, job_ids: Sequence[str]) -> list[sqlite3.Row]:
     """Read the jobs of a sample history with their charges; none if it was not added.
 
-    It is added in one transaction: all of it exists, or nothing.
+    A sample history is added in one transaction, so all of it exists, or nothing.
     """
     if db.one(_PAST, job_ids[0]) is None:
         return []

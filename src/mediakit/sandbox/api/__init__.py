@@ -23,8 +23,8 @@ SECRET = "/v1/webhooks/secret"
 class Operation:
     """One operation of the interface, besides the submission of a job.
 
-    The name and docstring of its handler describe it. Without a response model, it is a
-    CSV table. The errors are in addition to 401 and 403.
+    The name and docstring of the handler describe the operation. Without a response
+    model, the response is a CSV table. `errors` are in addition to 401 and 403.
     """
 
     method: str

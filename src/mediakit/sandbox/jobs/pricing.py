@@ -19,8 +19,9 @@ UNLISTED_MICRO_USD = 50_000
 def hold_of(function: Function, body: Body) -> int | None:
     """Return the hold of a submitted job in micro-USD; None without a price.
 
-    It is the upper end of the price. If that depends on the length of an unmeasured
-    clip, it is the lower end, and the rest is held when the job starts.
+    The hold is the upper end of the price. If that depends on the length of an
+    unmeasured clip, the hold is the lower end, and the rest is held when the job
+    starts.
     """
     try:
         estimate = function.estimate(body)
@@ -70,7 +71,8 @@ def charge_of(
 ) -> int:
     """Return the charge of a completed job, micro-USD.
 
-    It is the estimate of its body with the facts of the job, but at most the hold.
+    The charge is the estimate of the body with the facts of the job, but at most the
+    hold.
     """
     tokens = None if usage is None else usage.get("video_output_tokens")
     facts = InputFacts(seconds=seconds, output_tokens=tokens)

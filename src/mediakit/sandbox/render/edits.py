@@ -65,10 +65,10 @@ class TimelineFile(NamedTuple):
     """A file's place on the timeline.
 
     Attributes:
-        kind: What its track holds.
+        kind: The medium of the track.
         source: The file.
-        start_ms: When it begins.
-        end_ms: When it is over.
+        start_ms: When the file begins.
+        end_ms: When the file ends.
     """
 
     kind: Literal["video", "image", "audio"]

@@ -111,7 +111,7 @@ def _text_block(
 ) -> Image.Image | None:
     """Draw a caption over a shade, a note below, and a corner, at a frame's top.
 
-    Given media may have text of their own there, which the shade hides.
+    Given media may have text of their own at the top, which the shade hides.
     """
     margin = round(min(frame) * 0.05)
     lines = _lines(caption, note, frame, margin)

@@ -1,4 +1,4 @@
 """A running sandbox: data directory, sockets, the application and its thread.
 
-It is the top room and depends on all others; `running` starts it.
+This package depends on all other parts of the sandbox; `running` starts it.
 """

@@ -3,9 +3,9 @@
     running = start_embedded("data")
     running.base_url, running.api_key
 
-The first process serves, in a thread of its own that does not touch the main thread's
-event loop or signals. Others attach to it, and one of them takes over when it ends.
-Nothing is lost: see `mediakit.sandbox.store`.
+The first process serves from a thread that does not touch the main thread's event loop
+or signals. Other processes attach to that server, and one of them takes over when it
+ends. Nothing is lost: see `mediakit.sandbox.store`.
 """
 
 import atexit

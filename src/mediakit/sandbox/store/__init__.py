@@ -1,4 +1,4 @@
 """The durable state of the sandbox: jobs, money and uploads, in one SQLite file.
 
-It depends only on the sandbox's clock. Each change of state is one transaction.
+The store depends only on the sandbox's clock. Each change of state is one transaction.
 """

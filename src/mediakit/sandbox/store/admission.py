@@ -282,9 +282,9 @@ def _money_refusals(
 def left_micro_usd(db: SandboxDatabase, terms: sqlite3.Row, now_us: int) -> int:
     """Return what an organization can still hold, micro-USD.
 
-    It is the balance minus the holds, or for a postpaid organization the cycle's limit
-    minus the charges settled in the cycle and the holds; it is negative after a limit
-    was lowered.
+    The amount is the balance minus the holds, or for a postpaid organization the
+    cycle's limit minus the charges settled in the cycle and the holds; it can be
+    negative after a limit was lowered.
     """
     holds: int = terms["held_micro_usd"]
     if terms["mode"] == "prepaid":

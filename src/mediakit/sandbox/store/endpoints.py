@@ -121,8 +121,8 @@ def rotate_secret(
 ) -> tuple[str, bool]:
     """Replace the current secret; return the new one, and if the old one overlaps.
 
-    The current one still signs during the overlap. An older one that still signed ends
-    at once: after two rotations inside the overlap, the newest two sign.
+    The current secret still signs during the overlap. An older secret that still signed
+    ends at once: after two rotations inside the overlap, the newest two sign.
     """
     with db.transaction():
         db.run("DELETE FROM secret WHERE owner = ? AND expires_us IS NOT NULL", owner)

@@ -124,7 +124,8 @@ def enter(
 def cycle_at(now_us: int) -> tuple[int, int]:
     """Return when the invoice cycle at an instant starts and ends.
 
-    It is the calendar month in UTC; a charge belongs to the cycle in which it settles.
+    A cycle is a calendar month in UTC; a charge belongs to the cycle in which it
+    settles.
     """
     now = to_instant(now_us)
     return to_us(_month(now.year, now.month)), to_us(_month(now.year, now.month + 1))

@@ -47,8 +47,8 @@ def open_default(
 ) -> None:
     """Create the default organization with its balance and key, once.
 
-    An existing one keeps its balance, but its limits and key are set again. Only the
-    hash of a key is stored. The charges of the previous key keep their key id.
+    An existing organization keeps its balance, but its limits and key are set again.
+    Only the hash of a key is stored. The charges of the previous key keep their key id.
     """
     limits = {"concurrency": concurrency, "queue_size": queue_size}
     with db.transaction():

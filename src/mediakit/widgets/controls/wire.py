@@ -1,7 +1,7 @@
 """Converts values to what the page holds, and back.
 
-Numbers and JSON are texts as typed, and a choice is an index. The page has neither null
-nor empty texts. A half-typed value is still a value.
+The page holds numbers and JSON as typed text, and a choice as an index. It has neither
+null nor empty texts. A half-typed value is still a value.
 """
 
 from __future__ import annotations

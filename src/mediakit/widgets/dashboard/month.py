@@ -142,8 +142,8 @@ async def read_month(
 ) -> MonthReading:
     """Read the frames of a month; `read_checks` reads the rest.
 
-    If the service's report cannot be read, the sum of its days replaces a month, or
-    else the charges of the history do; `unread` says so.
+    If the monthly report cannot be read, the sum of the days replaces it; if neither
+    report can, the charges in the history do. `unread` has the reason.
     """
     unread: dict[str, str] = {}
     first, last = first_day(month), min(end_of_month(month), today)

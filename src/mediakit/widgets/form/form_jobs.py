@@ -51,7 +51,7 @@ class FormJobs:
         """Show the first jobs, with the entries of an earlier kernel.
 
         A body in `submitted` counts as submitted here if its job is shown; otherwise
-        the form says that it is owned.
+        the form reports an existing job.
         """
         self._earlier = earlier
         self.views = tuple(views)

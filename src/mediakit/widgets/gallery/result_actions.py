@@ -55,9 +55,10 @@ class ResultActions:
     Args:
         client: The client.
         open_form: Opens forms; without it there is no "Use as".
-        origin: The name of the wall in the history, which remembers the jobs that were
-            asked for on it.
-        run: The run whose budget pays for what is bought on its wall; None for none.
+        origin: The name of the wall in the history, which lists the jobs submitted from
+            the wall.
+        run: The run whose budget pays for jobs submitted from its wall; None without
+            one.
         acts: The acts of a job; those of a menu are offered.
     """
 

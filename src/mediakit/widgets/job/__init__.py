@@ -1,4 +1,4 @@
 """A job in a cell: live while it runs, and a static card in the saved notebook.
 
-It depends on the client. Text and HTML are pure; the view uses them.
+This package depends on the client. Text and HTML are pure functions that the view uses.
 """

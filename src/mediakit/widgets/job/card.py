@@ -1,9 +1,9 @@
 """Jobs in a saved notebook, as cards and lines: static HTML and plain text.
 
-They must work without a kernel, in untrusted notebooks, on code-hosting pages and in
+Cards must work without a kernel, in untrusted notebooks, on code-hosting pages and in
 exports. Each of these strips something: style sheets, classes, single properties, the
-player. So every part works without the others, colours are given twice (a plain one,
-then the theme's), and nothing depends on a class.
+player. So every part works without the others, each colour is given twice (the plain
+colour, then the theme's), and nothing depends on a class.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Receives an uploaded file from the browser in chunks.
 
-The page offers a file, with its name, length and type. The kernel refuses it in a
-sentence, or asks for its first piece, and for each further one when the one before has
-been written. So one piece is under way at a time, whatever the file's length: the
+The page offers a file, with its name, length and type. The kernel refuses the file with
+a sentence, or requests the first piece, and each further piece when the previous piece
+has been written. So one piece is in flight at a time, whatever the file's length: the
 kernel's memory stays flat, no message comes near a server's limit, and a slow disk
 slows the page.
 
@@ -11,8 +11,9 @@ slows the page.
     page    {kind: "piece", id, at} and a buffer   or   {kind: "cancel", id}
     kernel  {kind: "done", id, path, name}
 
-A page that is loaded while a file arrives may be the one that sent it. It says
-`{kind: "loaded"}`; a file of which no further piece comes is given up, with a sentence.
+A page that is loaded while a file arrives may be the reloaded sender. It sends `{kind:
+"loaded"}`; if no further piece of a file arrives, the upload is abandoned with a
+message.
 """
 
 from __future__ import annotations
