@@ -22,7 +22,7 @@ _URL = re.compile(
     r"(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-# An unquoted URL ends at a space; in a repr it ends at its quote, too.
+# An unquoted URL ends at a space; a URL in a repr also ends at the quote.
 _URL_IN_TEXT = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"']+", re.IGNORECASE)
 
 _SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
@@ -97,7 +97,7 @@ def html_text(text: str) -> Markup:
     Do not use it for attributes. Each "$" is in an element of its own, so that it
     cannot end a formula that other text starts.
     """
-    # As a plain string: a `Markup` would escape what replaces the signs.
+    # Convert to a plain string, because `Markup` would escape the replacements.
     return Markup(_FORMULA_SIGNS.sub(r"<span>\g<0></span>", str(escape(text))))
 
 

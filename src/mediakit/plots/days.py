@@ -85,7 +85,7 @@ def _requested_range(frame: pd.DataFrame) -> list[pd.Timestamp]:
     """Return the first and last requested day of a whole response."""
     import pandas as pd
 
-    # A selection keeps the attrs of the response, but omitted days did have spend.
+    # A selected part of a response keeps its attrs, but the omitted days had spend.
     if frame.attrs.get("total_micro_usd") != int(frame[CHARGE].sum()):
         return []
     report = frame.attrs.get("report", {})
@@ -210,7 +210,7 @@ def _draw_stack(canvas: Canvas, sums: pd.DataFrame, days_n: int) -> None:
 
     amounts = sums.to_numpy().T
     colours = canvas.palette.of([str(name) for name in sums])
-    # Credits may make a day negative; they are stacked below zero, not into the rest.
+    # Credits may make a day negative; stack them below zero, not into the rest.
     for part in (np.clip(amounts, 0, None), np.clip(amounts, None, 0)):
         tops = np.cumsum(part, axis=0)
         for layer, top, colour in zip(part, tops, colours, strict=True):
@@ -340,7 +340,7 @@ def cumulative(
             text += f", {_range_text(drawn)}"
     _draw_lines(canvas, drawn)
     ends = drawn[DAY]
-    # The first tick of the next month is left out.
+    # Leave out the first tick of the next month.
     last = ends.iloc[-1] + timedelta(hours=23, minutes=59)
     canvas.axes.set_xlim(ends.iloc[0], last)
     in_days(canvas)

@@ -45,7 +45,7 @@ DARK_COLOURS = (
     "#a3a33a",
 )
 MOST_NAMES = len(COLOURS)
-OTHER = "other ("  # how the name of a group of names begins
+OTHER = "other ("  # the start of the name of a group of names
 
 NOTEBOOK_SIZE = (9.0, 3.6)  # inches
 COMPACT_NOTE_LETTERS = 32  # per line, below a small plot

@@ -19,7 +19,7 @@ def evict_oldest_files(service: SandboxService) -> None:
     db = service.db
     now_us = service.clock.now_us()
     stale = _stale(service)
-    # The rows first: after a kill in between, the next start removes the files.
+    # Update the rows first: after a kill in between, the next start removes the files.
     with db.transaction():
         for file in stale:
             job = jobs.find_by_file(db, file)

@@ -78,8 +78,8 @@ async def resolve(host: str, port: int) -> list[Address]:
     ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            # Not the loop's executor: the interpreter waits for its threads at exit,
-            # so a hanging resolver would delay the exit.
+            # Do not use the loop's executor: the interpreter waits for its threads at
+            # exit, so a hanging resolver would delay the exit.
             entries = await to_thread.run_sync(ask, abandon_on_cancel=True)
     except (OSError, UnicodeError, TimeoutError):
         raise UnresolvedError(f"the host {host!r} could not be resolved") from None
@@ -129,7 +129,7 @@ class Outbound:
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
-        # Loaded once: it can take longer than a request.
+        # Load the certificates once, because that can take longer than a request.
         return httpx.create_ssl_context()
 
     @asynccontextmanager
@@ -150,7 +150,8 @@ class Outbound:
         )
         check(addresses)
         verify = self._certificates if target.scheme == "https" else False
-        # Without a client: it would log the URL, which may be signed.
+        # Use the transport directly, because a client would log the URL, which may be
+        # signed.
         async with httpx.AsyncHTTPTransport(verify=verify, trust_env=False) as sender:
             response = await _first_answer(
                 sender,
@@ -226,7 +227,8 @@ async def _save(response: httpx.Response, to: Path, max_bytes: int) -> None:
             size_bytes += len(chunk)
             if size_bytes > max_bytes:
                 raise FetchError(f"it is larger than {max_bytes:,} bytes")
-            # A page-cache write of one network chunk is faster than a thread.
+            # Writing one network chunk to the page cache is faster than starting a
+            # thread.
             file.write(chunk)
     if size_bytes == 0:
         raise FetchError("it is empty")

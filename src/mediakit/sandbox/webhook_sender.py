@@ -108,14 +108,14 @@ class WebhookSender:
     def next_due_us(self) -> int | None:
         """Return when the next delivery that is not in flight is due."""
         if len(self._attempts) >= MAX_IN_FLIGHT:
-            return None  # the end of one wakes the loop
+            return None  # the end of a running attempt wakes the loop
         return deliveries.next_due_us(self._service.db, besides=self._attempts)
 
     async def _attempt(self, delivery: DeliveryRow) -> None:
         at_us = self._service.clock.now_us()
         try:
             outcome = await self._outcome(delivery)
-            # An outcome is recorded, whatever happens: its attempt is not repeated.
+            # Record an outcome whatever happens, so that the attempt is not repeated.
             await persist(
                 "recording a delivery",
                 lambda: self._record(delivery.id, at_us, outcome),
@@ -190,7 +190,7 @@ class WebhookSender:
         db = self._service.db
         now_us = self._service.clock.now_us()
         with db.transaction():
-            # Read again: it may have been canceled or reset meanwhile.
+            # Read the delivery again: it may have been canceled or reset meanwhile.
             delivery = deliveries.find(db, delivery_id)
             if delivery is None:
                 return

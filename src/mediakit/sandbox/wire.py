@@ -136,7 +136,7 @@ class DeliveryQuery(QueryParameters):
     status: DeliveryStatus = absent()
     source_id: Annotated[Name, Field(description="The id of a job.")] = absent()
     limit: Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)] = 20
-    # Opaque to clients; after the dash is a position in the log.
+    # The cursor is opaque to clients; after the dash is a position in the log.
     cursor: Annotated[str, Field(pattern="^before-[1-9][0-9]{0,17}$")] = absent()
 
 

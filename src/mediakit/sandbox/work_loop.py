@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 PAUSE_S = 0.01
-# How long the clock may run, in real seconds, before its time is stored again.
+# Real seconds until the time of the clock is stored again.
 CLOCK_LEASE_S = 4.0
 CLOCK = "clock"
 
@@ -151,8 +151,8 @@ class WorkLoop:
         return min((due for due in dues if due is not None), default=None)
 
     def _step(self, to_us: int) -> None:
-        # Saved before the work is done, so that nothing is dated after the time at
-        # which a later start would continue.
+        # Save the time before doing the work, so that nothing is dated after the time
+        # at which a later start would continue.
         self._clock.advance_to(to_us)
         save_clock(self._db, self._clock)
 

@@ -35,7 +35,7 @@ MAX_STEPS = 4_000
 NEAR_THE_END = (None,) * (MAX_READ_DEPTH - 3)
 REFUSED = "is refused by the schema in the service's document"
 UNKNOWN_NAME = "is not a field in the service's document"
-# They apply to properties that other keywords have not covered.
+# These keywords apply to properties and items that other keywords have not covered.
 UNSUPPORTED_KEYWORDS = {
     "$dynamicRef",
     "$recursiveRef",
@@ -363,7 +363,7 @@ class _Check:
 
     def _accepted(self, schema: object) -> str | None:
         """Return in words what a schema accepts; None if no field expresses it."""
-        # For inner values, the text has only the names.
+        # For inner values, the text lists only names.
         spec = Reader(self.references).read(schema, above=NEAR_THE_END)
         return None if spec.kind == "json" else spec.accepted
 

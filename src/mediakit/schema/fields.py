@@ -52,7 +52,7 @@ _FACTS = (
 class FieldSpec:
     """One field of a request."""
 
-    name: str  # on the wire; empty for the items of a list
+    name: str  # the name on the wire; empty for the items of a list
     kind: FieldKind
     choices: tuple[object, ...] = ()
     low: float | None = None
@@ -60,9 +60,9 @@ class FieldSpec:
     above: float | None = None  # the minimum, exclusive
     below: float | None = None  # the maximum, exclusive
     step: float | None = None
-    min_length: int | None = None  # of characters, or of items in a list
+    min_length: int | None = None  # characters, or items in a list
     max_length: int | None = None
-    item: FieldSpec | None = None  # of a list
+    item: FieldSpec | None = None  # the items of a list
     fields: Mapping[str, FieldSpec] = field(default_factory=dict)  # of an object
     closed: bool = True
     """An object refuses further properties."""
@@ -73,7 +73,7 @@ class FieldSpec:
     variants: Mapping[str, FieldSpec] = field(default_factory=dict)
     """By the value of `tag`; for kind "either", by `Shape`."""
     unit: str | None = None
-    media_kind: MediaName | None = None  # the text is its URL
+    media_kind: MediaName | None = None  # the medium, if the text is a URL of one
     mask_of: str | None = None
     """The field whose medium this field's picture masks."""
     limits: MediaLimits | None = None

@@ -38,7 +38,7 @@ MAX_NUMBER = 2**64
 
 ANYTHING = FieldSpec("", "json")
 
-# Every function accepts it, so no function has it as a field.
+# Every function accepts this property, so no function has it as a field.
 WEBHOOK_URL = "webhook_url"
 # Keywords that change the meaning of others; restrictions are ignored.
 UNREAD = {"patternProperties", "prefixItems"}
@@ -78,8 +78,9 @@ class Reader:
     """Reads the schemas of one request."""
 
     references: References
-    guess: bool = False  # take hints from the names of fields
-    # How many more schemas are read: references that double at each level never end.
+    guess: bool = False  # whether to take hints from the names of fields
+    # The number of schemas that may still be read: references that double at each level
+    # never end.
     reads_left: int = MAX_READ
 
     def body(self, schema: object) -> FieldSpec:
@@ -219,7 +220,8 @@ class Reader:
         specs = [spec for _, spec in members]
         if len(specs) > 1 and all(spec.kind == "object" for spec in specs):
             discriminator = dict_of(union.get("discriminator"))
-            # Without a mapping, services often have other values than OpenAPI says.
+            # Without a mapping, services often use other values than OpenAPI
+            # prescribes.
             mapped = discriminator | {"mapping": dict_of(discriminator.get("mapping"))}
             tags = [self.references.tags(member, mapped) for member, _ in members]
             named = [next(iter(each), None) for each in tags]

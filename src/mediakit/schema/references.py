@@ -15,7 +15,7 @@ Plain = tuple[Json, str | None]
 MAX_STEPS = 100
 UNIONS = ("anyOf", "oneOf")
 _PARTS = ("properties", "items", "prefixItems", "additionalProperties")
-# Keywords that change no values; those that start with "x-" change none, either.
+# Keywords without an effect on accepted values, like all keywords that start with "x-".
 WORDS = {
     "$comment",
     "$defs",
@@ -215,6 +215,6 @@ def _combined(members: list[Json | None]) -> Json | None:
             else:
                 whole[keyword] = value
     if sum("properties" in each for each in members if each) > 1:
-        # Each object would reject the properties of the others.
+        # Each object schema would reject the properties of the others.
         whole.pop("additionalProperties", None)
     return whole

@@ -124,8 +124,9 @@ AudioReference = Annotated[str, MediaKind("audio")]
 
 # -- docstrings of fields -------------------------------------------------------------
 
-# They are read on first use. Pydantic would read the source of every class on import,
-# which takes a fifth of a sandbox's start, and finds none in a notebook's cells.
+# Docstrings are read on first use. Pydantic would read the source of every class on
+# import, which takes a fifth of a sandbox's start, and it finds no source in notebook
+# cells.
 
 
 class SourcePlace(NamedTuple):
@@ -156,7 +157,7 @@ def _classes_in(source: str) -> tuple[ast.ClassDef, ...]:
     """Return the classes in a source text."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # the file was changed since
+    except SyntaxError:  # the file has changed since the import
         return ()
     return tuple(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
@@ -223,9 +224,9 @@ class Declared:
     """The declaration of a request, apart from its fields."""
 
     kind: str  # also the short name that users type
-    function: str = ""  # the last segment of its path; by default the kind
-    spec: str = ""  # the section of the interface that describes it
-    media_type: MediaName = "video"  # of the output
+    function: str = ""  # the last segment of the path; by default the kind
+    spec: str = ""  # the section of the specification that describes it
+    media_type: MediaName = "video"  # the medium of the output
     closed: bool = True
     """The service refuses unknown properties."""
     priced_by: tuple[str, ...] | None = None

@@ -45,7 +45,7 @@ from mediakit.spend.reports import (
 )
 from mediakit.spend.service_bill import read_bill
 
-OK = 200  # the status of a report that arrived but cannot be understood
+OK = 200  # the status of an error about an unreadable report
 
 
 class AsyncSpend:
@@ -267,9 +267,9 @@ class AsyncSpend:
         It is the total of all keys; of a project or a key; or with a `mk.Budget`, of
         what counts against that budget in this history, as in `budget()`. The forecast
         uses the charges of the thirteen weeks before the month and of the month so far.
-        `text` summarizes it, and `method` says how it was made. If the daily report
-        cannot be read, it is made from the charges in this history; the text and an
-        `mk.IncompleteDataWarning` say so.
+        `text` summarises the forecast, and `method` describes how it was made. If the
+        daily report cannot be read, it is made from the charges in this history; the
+        text and an `mk.IncompleteDataWarning` say so.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted. For

@@ -126,7 +126,7 @@ def csv_frame(text: str) -> pd.DataFrame:
     rows = rows[~is_sum].reset_index(drop=True)
     for name in rows.columns.difference([*_TEXTS]):
         numbers = pd.Series([*map(whole_number, rows[name])], rows.index, "object")
-        # "007" is a name.
+        # "007" is a name, not a number.
         if (numbers.map(str) == rows[name])[rows[name].notna()].all():
             rows[name] = numbers
     report = {

@@ -21,7 +21,7 @@ CHARGE, DOLLARS = "charge_micro_usd", "charge_usd"
 AS_SENT = "_as_sent"
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _LONGEST_DIGITS = 20
-# The types of columns whose values have one kind, as pandas tells it.
+# The types of columns whose values have one kind, as inferred by pandas.
 KINDS: Mapping[str, Any] = {
     "integer": "Int64",
     "string": TEXT,

@@ -181,7 +181,7 @@ class ServiceClock:
         now = self._clock.now()
         try:
             return now + self._ahead
-        except OverflowError:  # the service says the last second of the calendar
+        except OverflowError:  # the service reports the last second of the calendar
             return now
 
     @property

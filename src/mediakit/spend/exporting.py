@@ -120,7 +120,7 @@ def _utc_text(instants: pd.Series[Any]) -> pd.Series[Any]:
 
 def _parquet(frame: pd.DataFrame) -> bytes:
     plain = frame.copy(deep=False)
-    plain.attrs = {}  # pandas would write them as JSON, which not all of them are
+    plain.attrs = {}  # pandas would write attrs as JSON, which some values cannot be
     content = io.BytesIO()
     plain.to_parquet(content, engine="pyarrow", index=False)
     return content.getvalue()
@@ -144,7 +144,7 @@ def _excel(frame: pd.DataFrame) -> bytes:
             sheet.column_dimensions[column[0].column_letter].width = 20
             for cell in column:
                 if isinstance(cell.value, str):
-                    # Otherwise "=1+1" is a formula, at once or when it is edited.
+                    # Otherwise "=1+1" becomes a formula, at once or when it is edited.
                     cell.data_type, cell.quotePrefix = "s", True
     return content.getvalue()
 

@@ -266,8 +266,8 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     scale = max(mean, sums[-1] / count / 2) * _wider(n) * np.sqrt(1 + 1 / n)
     if count > FEW_BACKTESTS:
         half = 0.0
-    # Few past errors miss rare events, so neither end is nearer than
-    # what the spread of the days allows.
+    # Few past errors miss rare events, so each end is at least as far away as the
+    # spread of the days implies.
     below = min(0.0, days_n * low * scale, -half)
     above = max(0.0, days_n * high * scale, half)
     return max(0.0, expected + below), expected, expected + above

@@ -127,7 +127,7 @@ def reconciled(
 def _keys_refusal(bill: Bill, entries: pd.DataFrame, own_keys: Sequence[str]) -> str:
     """Return why the given keys cannot be compared; "" if they can."""
     keys = {key for (_, key), micro_usd in bill.daily.items() if micro_usd}
-    # If none is ours, most likely keys or their names were passed, and not their IDs.
+    # If no key is ours, most likely keys or names were passed instead of IDs.
     is_none_ours = keys.isdisjoint(own_keys) and bool(entries["likely"].any())
     if not keys or not (NO_KEY in keys or is_none_ours):
         return ""

@@ -37,7 +37,8 @@ class Bill:
     ahead: timedelta = timedelta()  # of this machine's clock
     daily: Sums = field(default_factory=Counter)
     monthly: Sums = field(default_factory=Counter)
-    total: int = 0  # by the monthly report, or by the daily one if that is unreadable
+    # by the monthly report, or by the daily report if that is unreadable
+    total: int = 0
     refusals: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -100,8 +100,8 @@ def _sums_of_the_rest(amounts: Sequence[int], is_path: Sequence[bool]) -> list[i
         return []
     places = [place for place, amount in enumerate(amounts) if 2 * amount == whole]
     if not places:
-        # With subtotals between, the others count twice or more. Only paths tell them
-        # from models whose charges happen to be equal.
+        # With subtotals in between, the other rows count twice or more. Only paths
+        # distinguish subtotals from models whose charges happen to be equal.
         for total in (count - 1, 0):
             others = [place for place in range(count) if place != total]
             subtotals = _subtotals(others, amounts, is_path, amounts[total])

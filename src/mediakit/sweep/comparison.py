@@ -143,12 +143,12 @@ def _with_axis(frame: pd.DataFrame, axis: str, by: By) -> pd.DataFrame:
         raise InputError("axis", got=axis, accepted=choices, then="")
     pairs = frame[columns_of(frame, by)].astype("object")
     if "take" not in frame:
-        # Rows of one value and pair are draws of it.
+        # Rows with the same value and pair are takes of one cell.
         pairs["take"] = frame.groupby([axis, *pairs], dropna=False).cumcount() + 1
     else:
         pairs["take"] = frame["take"]
     pairs.insert(0, axis, frame[axis])
-    # A job may be a cell of several values, such as of two sweeps.
+    # A job may be a cell for several values, such as in two sweeps.
     value = frame[axis].astype("str")
     own = {n: value + frame[n] for n in ("job_id", "parent_job_id") if n in frame}
     others = frame.columns.difference([*pairs, *axes])

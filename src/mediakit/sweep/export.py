@@ -132,12 +132,13 @@ def export(
     sent = [_field_texts(fields.get(row["job_id"], {})) for row in records]
     named = [[(axis, value_text(row.get(axis))) for axis in columns] for row in records]
     outputs: dict[str, _Output] = {}
-    # A page embeds what is kept first.
+    # A page embeds kept results first.
     order = zip(records, named, strict=True)
     for row, its in sorted(order, key=lambda pair: is_page and not pair[0]["keep"]):
         if row["job_id"] is not None and row["output_url"] is not None:
             output = ScoredOutput(row["job_id"], row["output_url"])
-            # Without the take, a file keeps its name when the plan has more takes.
+            # Leave out the take, so that a file keeps its name when the plan gets more
+            # takes.
             name = file_name(its[: len(axes)], output, row["media_type"])
             outputs[output.job_id] = _Output(output, name, row["media_type"])
     save = _embedded if is_page else partial(_saved_beside, target)

@@ -513,7 +513,7 @@ def _refuse_missing(
             accepted=f"given with a value for each slot, such as {slot}=[...]; for "
             f"literal braces in the text, double them: {{{{{slot}}}}}",
         )
-    # The template would be sent with the word "None".
+    # Otherwise the template would be sent with the word "None".
     if any(present(value) is None for value in values[slot]):
         raise InputError(
             slot,
@@ -539,7 +539,7 @@ def sweep_code(function: str, given: Mapping[str, object]) -> str:
     others = {n: v for n, v in given.items() if n not in plain}
     arguments = [repr(function), *(f"{n}={_code(v)}" for n, v in plain.items())]
     if others:
-        # A service may call a field as it likes; only a text holds any name.
+        # A service may use any field names, and not all are valid Python keywords.
         arguments.append(f"**{_code(others)}")
     line = f"plan = client.sweep({', '.join(arguments)})"
     if len(line) <= WIDTH:
@@ -557,7 +557,7 @@ def _code(value: Any) -> str:
     if isinstance(value, Mapping):
         inner = ", ".join(f"{n!r}: {_code(each)}" for n, each in value.items())
         return f"{{{inner}}}"
-    # A number or a text of numpy is written as a plain one.
+    # Write numpy numbers and texts as plain Python values.
     plain = present(value.item() if getattr(value, "ndim", 1) == 0 else value)
     if isinstance(plain, str | int | float | bool | None):
         return repr(plain)

@@ -84,8 +84,8 @@ HUES_DEG = {
     "pink": 330,
 }
 HUE_WITHIN_DEG = 25
-FULL_SHARE = 0.2  # of the pixels, in a picture of that colour
-COLOURFUL = 64  # the saturation and brightness of a pixel that has a colour, of 255
+FULL_SHARE = 0.2  # share of the pixels in a picture of that colour
+COLOURFUL = 64  # least saturation and brightness of a coloured pixel, of 255
 
 
 def light_and_colour(path: Path, row: Mapping[str, Any]) -> dict[str, float | str]:

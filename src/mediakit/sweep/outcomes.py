@@ -307,7 +307,7 @@ def score_texts(run: Run, job_ids: Iterable[str | None]) -> dict[str, str]:
 def scores_frame(run: Run) -> pd.DataFrame:
     """Return all scores of the results by value; see `AsyncResults.scores`."""
     stored = scores_of(run, [row.outcome.job_id for row in rows_of(run)])
-    nothing = [(None, math.nan)]  # a charge without an answer has a row, too
+    nothing = [(None, math.nan)]  # a charge without an answer also has a row
     rows = [(each, *item) for each in stored for item in each.values.items() or nothing]
     frame = pd.DataFrame()
     for column in ("job_id", "scorer", "version"):

@@ -245,7 +245,7 @@ class PlanFacts:
         sent, left, new = [], limit_micro_usd, list(self._new_estimates())
         for estimate in new:
             hold = estimate.hold_micro_usd
-            if hold is not None and hold <= left:  # a cheaper one may still fit
+            if hold is not None and hold <= left:  # a cheaper cell may still fit
                 left -= hold
                 sent.append(estimate)
         # If prices differ, the cells that fit depend on the holds that are released

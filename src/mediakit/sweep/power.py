@@ -180,7 +180,7 @@ def power_of(
         pairs = pairing.complete(cells_within(plan, limit.limit_micro_usd))
     takes = 1 if pairing.units == ["take"] else plan.takes
     correction = 0.5 / takes if value == RATING else 0.0
-    # Holm's first step; the later ones are easier.
+    # Use Holm's first step; later steps are easier.
     alpha = ALPHA / math.comb(pairing.values, 2)
     power = 0.0
     if pairs >= FEWEST_PAIRS:

@@ -505,7 +505,8 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
 def _correlation_interval(rho: float, pairs: int) -> tuple[float, float]:
     """Return the 95% interval of a rank correlation, after Bonett and Wright."""
     if abs(rho) > 1 - SMALLEST_STEP:
-        # As if two neighbours were exchanged: equal ranks do not make it certain.
+        # As if two neighbours were exchanged: equal ranks do not make the correlation
+        # certain.
         nearest = 1 - 12 / (pairs * (pairs**2 - 1))
         low, _ = _correlation_interval(nearest, pairs)
         return (low, 1.0) if rho > 0 else (-1.0, -low)

@@ -90,7 +90,8 @@ async def change(request: Request) -> Response:
         await webhooks.check_callback(service, "url", changes["url"], UNCHANGED)
     if "events" in changes:
         changes["events"] = distinct(changes["events"])
-    # Read after the host was resolved: the endpoint may have changed meanwhile.
+    # Read the endpoint after the host was resolved, because it may have changed
+    # meanwhile.
     changed = replace(_asked_for(request), **changes)
     endpoints.change(service.db, changed, service.clock.now_us())
     return JSONResponse(endpoint_object(changed))

@@ -29,7 +29,7 @@ def _micro_usd(amount: object) -> int:
         f"US dollars from 0 to {MAX_MICRO_USD // MICRO_PER_USD}, to the micro-dollar"
     )
     if isinstance(amount, float):
-        # repr gives the number as it was written.
+        # repr returns the number as written.
         amount = Decimal(repr(amount))
     if isinstance(amount, str | int | Decimal):
         try:
@@ -191,7 +191,7 @@ async def change_key(request: Request) -> Response:
 
 
 def _asked_for(request: Request) -> tuple[SandboxService, dict[str, Any]]:
-    # After the body was read: no other request is handled from here on.
+    # Called after the body was read: no other request is handled from here on.
     service = service_of(request)
     return service, _org(service, request.path_params["org_id"])
 

@@ -147,7 +147,7 @@ def _past_job(
     failed = random.random() < FAILED_SHARE
     clip_s = random.choice(SECONDS_OF_CLIPS)
     usage, charge = _bill(function, body, clip_s)
-    # Between seven in the morning and nine at night.
+    # Submissions are between seven in the morning and nine at night.
     created_us = day_us + round(random.triangular(7, 21, 14) * 3_600 * US_PER_S)
     started_us = created_us + random.randrange(5 * US_PER_S)
     ended_us = started_us + random.randrange(8 * US_PER_S, 240 * US_PER_S)
@@ -173,7 +173,7 @@ def _past_job(
         "created_us": created_us,
         "started_us": started_us,
         "ended_us": ended_us,
-        # There never was an output, so the job reads as erased.
+        # Sample jobs have no output, so they appear as erased.
         "deleted_us": settled_us,
         **end,
     }
@@ -370,7 +370,7 @@ def _past(
 ) -> tuple[list[sqlite3.Row], int]:
     """Return the jobs of a sample history, and how many were added: all or none."""
     db = service.db
-    # Without the date, so that tomorrow's call finds the same past.
+    # Leave out the date, so that tomorrow's call finds the same past.
     past_name = f"{service.identity} {org} {body.days} {body.jobs} {body.seed}"
     job_ids = [f"media_{uuid5(PASTS, f'{past_name} {n}')}" for n in range(body.jobs)]
     rows = find_past(db, job_ids)

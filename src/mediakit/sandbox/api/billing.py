@@ -48,7 +48,8 @@ async def read_balance(request: Request) -> Response:
     if org["mode"] == "postpaid":
         now_us = service.clock.now_us()
         start_us, end_us = money.cycle_at(now_us)
-        # Before holds, like the balance; a lowered limit does not make it negative.
+        # The amount is before holds, like the balance; a lowered limit does not make it
+        # negative.
         remaining = left_micro_usd(service.db, org, now_us) + org["held_micro_usd"]
         cycle = {
             "remaining_micro_usd": max(0, remaining),
@@ -105,7 +106,7 @@ async def read_month(request: Request) -> Response:
             "amount_micro_usd": total,
         }
         fields["invoices"] = [invoice]
-    if caller.manages:  # others do not see balances and grants (spec 4.19)
+    if caller.manages:  # other members do not see balances and grants (spec 4.19)
         fields |= money.movements(service.db, caller.org, first, last)
     return WireResponse(MonthlyReport(**fields))
 

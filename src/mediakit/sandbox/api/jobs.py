@@ -64,7 +64,7 @@ async def erase_job(request: Request) -> Response:
         raise RequestError(
             409, f"The job is {job.status}: only an ended job can be erased."
         )
-    # The row first: after a kill in between, the next start removes the file.
+    # Update the row first: after a kill in between, the next start removes the file.
     jobs.erase(service.db, job, service.clock.now_us())
     service.files.remove(job.file)
     return job_response(request, _asked_for(request))

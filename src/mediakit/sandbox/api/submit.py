@@ -121,7 +121,7 @@ def _new_job(
         function=function.path,
         body=canonical_json(body).decode(),
         webhook_url=webhook_url,
-        # The service's own URL may be another one when the job ends.
+        # Do not store the service's own URL, which may have changed when the job ends.
         base_url=None if base_url == service.base_url else base_url,
         file=new_name(),
         price_micro_usd=hold_of(function, body),

@@ -74,7 +74,8 @@ class JobInputs:
                         )
                     paths[item.value] = path
                 except (BlockedError, FetchError) as problem:
-                    # Never the URL: it may be signed, and errors outlive an erasure.
+                    # Never show the URL: it may be signed, and errors outlive an
+                    # erasure.
                     raise RenderError.invalid(
                         f"{item.label}: its URL cannot be used: {problem}."
                     ) from None

@@ -135,7 +135,7 @@ class JobRunner:
     async def _make(self, job: JobRow) -> Callable[[], None] | None:
         """Make the output; return a function that ends the job, or None if ended."""
         if self._fails_by_fault(job):
-            return None  # it ended in the transaction that counted the fault down
+            return None  # the job ended in the transaction that counted the fault down
         function, body = self._request(job)
         failure = requested_failure(body)
         if failure is not None:
@@ -234,6 +234,6 @@ def _seed(job: JobRow, body: dict[str, Any]) -> int:
     # Without a seed each job gets its own, which stays the same when a restarted
     # server runs the job again.
     seed = body.get("seed")
-    if isinstance(seed, int) and seed >= 0:  # R5's -1 asks for any (spec 4.9)
+    if isinstance(seed, int) and seed >= 0:  # -1 lets R5 choose a seed (spec 4.9)
         return seed
     return int.from_bytes(hashlib.sha256(job.id.encode()).digest()[:4])

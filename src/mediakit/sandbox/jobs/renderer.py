@@ -71,7 +71,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.jobs_n = 0
-        # Not a pipe, which would have to be read constantly.
+        # Do not use a pipe, which would have to be read constantly.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self.socket, theirs = socket.socketpair()
         try:

@@ -28,7 +28,7 @@ _RATIO = re.compile(r"([1-9]\d{0,3}):([1-9]\d{0,3})", re.ASCII)
 _PAIR = re.compile(r"([1-9]\d{0,4}) ?[x*] ?([1-9]\d{0,4})", re.ASCII)
 _SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?s?", re.ASCII)
 _SIDES_PX = {name.lower(): side_px for name, side_px in SHORT_SIDES_PX.items()}
-# Pictures are named by the side of a square with as many pixels.
+# A picture size is named after the side of a square with as many pixels.
 _SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
 
 

@@ -167,7 +167,7 @@ def runs(
     playing: dict[Layer, _Playing] = {}
     for first, stop in pairwise(sorted({0, frames, *inside})):
         visible = [layer for layer in layers if layer.start <= first < layer.stop]
-        # Finished layers are closed before new ones are opened.
+        # Close finished layers before opening new layers.
         playing = {layer: playing[layer] for layer in visible if layer in playing}
         playing = {layer: playing.get(layer) or _Playing(layer) for layer in visible}
         graph = _Graph([*playing.values()], size, fps, enlarged or size)
@@ -230,7 +230,7 @@ class _Graph:
         for index in span:
             changed = [each.play(index) for each in self._playing]
             if picture is None or self._moves or any(changed):
-                picture = None  # at 4K each frame that is kept has 12 MB
+                picture = None  # free the last picture first: 12 MB at 4K
                 picture = self._drawn(index)
             changes = self._moves or any(each.changes for each in self._playing)
             if sketch or not changes:
@@ -242,7 +242,7 @@ class _Graph:
         frames = [*self._below, *(each.shown for each in self._playing)]
         for source, frame in zip(self._sources, frames, strict=True):
             frame.pts, frame.time_base = index, 1 / self._fps
-            # All have the same colours; FFmpeg would convert some of them.
+            # All inputs have the same colours, but FFmpeg would convert some of them.
             frame.colorspace, frame.color_range = _UNSPECIFIED, 0
             source.push(frame)
         return self._graph.vpull()
@@ -279,7 +279,7 @@ def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
         sound, position = film.sound or iter(()), 0
         for index, packets in enumerate(_coded(video, film, sketch=sketch)):
             file.mux(packets)
-            # Both streams are interleaved.
+            # Interleave both streams.
             while audio and position <= index / film.fps * SAMPLE_RATE_HZ:
                 samples = next(sound, None)
                 if samples is None:
@@ -327,7 +327,7 @@ def _coded(
             coded += packets if repeats else []
             yield packets
         first, is_apart = first + times, repeats
-        del picture  # before the next one is drawn
+        del picture  # free the picture before the next is drawn
 
 
 def _repeated(
@@ -362,7 +362,7 @@ def _video_stream(
         "crf": str(_SKETCH_CRF if sketch else film.crf),
     }
     if film.codec == "hevc":
-        stream.codec_context.codec_tag = "hvc1"  # the only one Apple's players take
+        stream.codec_context.codec_tag = "hvc1"  # Apple's players take no other
         stream.options |= {"forced-idr": "1", "x265-params": _X265}
     return stream
 

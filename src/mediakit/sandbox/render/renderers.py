@@ -12,7 +12,7 @@ from mediakit.sandbox.render.sound import Recording, write_recording
 
 Output = Film | Picture | Recording
 
-# Functions with a scene of their own, or whose declaration has no size or sound. All
+# Functions that have their own scene, or whose declaration has no size or sound. All
 # others are rendered by their media type.
 SCENES: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyType(
     {

@@ -21,7 +21,7 @@ from mediakit.sandbox.render.files import InputFile, opened_container, recorded_
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 
-# Whole frames of AAC, which have 1,024 samples.
+# A whole number of AAC frames, which have 1,024 samples.
 _PIECE_SAMPLES = 48 * 1024
 
 # Up to this level a mix is unchanged; louder samples are compressed to below 1.

@@ -20,7 +20,7 @@ MARK = "mediakit sandbox"
 
 Font = ImageFont.FreeTypeFont
 
-# Searched in the system's font folders when a prompt needs other scripts.
+# Fonts to search for in the system's font folders when a prompt needs other scripts.
 _WIDE_FONTS = (
     "NotoSansCJK-Regular.ttc",
     "PingFang.ttc",

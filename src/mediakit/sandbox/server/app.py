@@ -180,7 +180,7 @@ def _announced_n(start: Message) -> int:
 
 # -- The application ---------------------------------------------------------------
 
-# So that a client with a wrong key knows that a sandbox refused it.
+# This header tells a client with a wrong key that a sandbox refused it.
 _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="mediakit-sandbox"'}
 _CHALLENGES = {401: _CHALLENGE, 403: _CHALLENGE}
 

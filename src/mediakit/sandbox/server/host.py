@@ -96,7 +96,7 @@ class Host:
                 self._thread.join(START_TICK_S)
                 if not self._thread.is_alive():
                     raise ServiceError("The sandbox did not start; see its log.")
-        except BaseException:  # an interrupt, too
+        except BaseException:  # including an interrupt
             self._server.should_exit = True
             self._thread.join()
             raise
@@ -150,7 +150,7 @@ async def _lifespan(app: Starlette, service: SandboxService) -> AsyncIterator[No
     await asyncio.gather(*tasks, return_exceptions=True)
     await service.work.cancel()
     renderer.close()
-    with suppress(sqlite3.Error):  # a full disk
+    with suppress(sqlite3.Error):  # such as a full disk
         save_clock(service.db, service.clock, ahead_s=0)
     service.db.close()
 

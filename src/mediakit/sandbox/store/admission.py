@@ -200,7 +200,8 @@ def _refusals(
     db: SandboxDatabase, terms: sqlite3.Row, price: int | None, now_us: int
 ) -> Iterator[Refusal]:
     """Yield the reasons to reject a job, in the order of the interface."""
-    # The day first, so that a client over both limits waits for the later one.
+    # Check the daily limit first, so that a client over both limits waits for the later
+    # time.
     windows = (
         ("day", terms["per_day"], US_PER_DAY),
         ("minute", terms["per_minute"], US_PER_MINUTE),

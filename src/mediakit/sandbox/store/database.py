@@ -33,7 +33,8 @@ class SandboxDatabase:
     """
 
     def __init__(self, path: Path) -> None:
-        # Opened in another thread than the serving one, which alone uses it then.
+        # The connection is opened in one thread, and then used only by the serving
+        # thread.
         self._connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False
         )
@@ -138,8 +139,8 @@ class SandboxDatabase:
 # -- The tables --------------------------------------------------------------------
 
 
-# The organization's row has the held money and the numbers of queued and running jobs,
-# updated by the same transactions that move jobs, so that a claim need not count.
+# The organization's row has the held amount and the numbers of queued and running jobs,
+# updated by the same transactions that move jobs, so that a claim need not count them.
 # The checks are the last line of defence: a hold of a prepaid organization can never
 # exceed its balance, so a charge, which never exceeds its hold, can never overdraw it.
 # The balance is the sum of credits and funds, and charges use the credits first.

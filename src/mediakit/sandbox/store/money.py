@@ -95,7 +95,7 @@ def _payment(db: SandboxDatabase, org: str, amount_micro_usd: int) -> tuple[int,
     """Return the parts of a charge that come from the balance and from credits."""
     row = db.one("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
     if row is None or row["mode"] == "postpaid":
-        return 0, 0  # by invoice: the charge counts towards the cycle
+        return 0, 0  # postpaid: the charge counts towards the cycle
     return amount_micro_usd, min(amount_micro_usd, row["credit_micro_usd"])
 
 

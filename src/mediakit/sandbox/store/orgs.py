@@ -11,7 +11,7 @@ from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.money import enter
 
 DEFAULT_ORG = "org_sandbox"
-# Large enough for anyone, and far from overflowing a sum in SQLite.
+# A limit large enough for anyone, and far from overflowing a sum in SQLite.
 MAX_MICRO_USD = 10**15
 
 Role = Literal["owner", "admin", "member"]

@@ -23,7 +23,7 @@ T = TypeVar("T")
 READ_TIMEOUT_S = 120.0
 MOST_OFFERED = 24
 CHARGE = "charge_micro_usd"
-READ = 200  # the status of a report that came, but cannot be understood
+READ = 200  # the status of an error about an unreadable report
 NO_LABELS: Mapping[str, str] = {}
 
 
