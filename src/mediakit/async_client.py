@@ -563,7 +563,9 @@ class AsyncClient(ClientFacts, ProcessBound):
         from mediakit.client.sample_history import seed_past
 
         numbers = {"days": days, "jobs": jobs, "seed": seed}
-        return await seed_past(self.components, numbers)
+        past = await seed_past(self.components, numbers)
+        await self.spend.daily(refresh=True)  # days kept in memory have new charges
+        return past
 
 
 def _show_own_wait(job: AsyncJob) -> None:

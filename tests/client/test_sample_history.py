@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -14,6 +15,7 @@ from mediakit import Client
 from mediakit.client.sample_history import PROJECTS
 from mediakit.errors import InputError
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.job_states import Markup
 
 DAYS, JOBS = 60, 250
 
@@ -82,6 +84,32 @@ def test_a_past_ends_yesterday_and_its_clients_balance_stays(
     assert past.completed == frame["status"].eq("completed").sum()
     assert frame["created_at"].is_monotonic_decreasing
     assert str(past).startswith(f"{JOBS} jobs from {past.first_day} to {past.last_day}")
+
+
+def test_days_that_were_read_before_have_the_charges_of_a_new_past(
+    own_client: Client,
+) -> None:
+    spend = own_client.spend
+    first = (own_client.components.clock.now() - timedelta(days=DAYS + 35)).date()
+    assert spend.daily(first)["charge_micro_usd"].sum() == 0
+    past = own_client.seed_past(DAYS, JOBS, 11)
+
+    assert spend.daily(first)["charge_micro_usd"].sum() == past.charge_micro_usd
+
+
+def test_the_page_of_a_month_reads_days_again_that_were_read_before(
+    mediakit_sandbox: RunningSandbox, own_client: Client, tmp_path: Path
+) -> None:
+    spend = own_client.spend
+    spend.daily((own_client.components.clock.now() - timedelta(days=DAYS + 35)).date())
+    with connected(mediakit_sandbox, tmp_path / "other") as other:
+        past = other.seed_past(DAYS, JOBS, 12)
+    month = f"{past.first_day:%Y-%m}"
+    page = spend.report(month, tmp_path / "month.html").read_text("utf-8")
+
+    monthly = spend.monthly(month)
+    jobs, total = monthly["jobs"].sum(), int(monthly["charge_micro_usd"].sum())
+    assert f"Total{jobs}{mk.format_usd(total)}100.00" in Markup(page).text
 
 
 def test_the_same_call_adds_nothing_from_any_client_after_a_restart_and_a_day_later(

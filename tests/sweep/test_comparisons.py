@@ -309,6 +309,24 @@ def test_two_sweeps_are_compared_over_what_both_have() -> None:
         compare_sweeps(first, second, by="colour")
 
 
+def test_the_text_says_how_many_more_would_settle_what_is_in_doubt() -> None:
+    frame = styles(
+        "rating",
+        PROMPTS[:6],
+        plain=[3, 4, 2, 4, 3, 3],
+        steam=[5, 4, 4, 4, 5, 4],
+        bar=[4, 2, 3, 3, 2, 2],
+    )
+    found: Any = compare(frame, "style")
+
+    rows = found.frame.set_index(["first", "second"])
+    doubtful = rows[rows["verdict"] == "within"]
+    assert 0 < len(doubtful) < 3
+    largest = doubtful.loc[doubtful["difference"].abs().idxmax()]
+    assert f"about {largest['more_pairs']} more prompts would most" in found.text
+    assert found.text.count("possibly by chance") == 1
+
+
 def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
     some = compare(rated(2, better=0.8, values=6), "resolution")
     none = compare(rated(2, values=4), "resolution")

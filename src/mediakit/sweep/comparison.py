@@ -351,8 +351,10 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
     rows = found.to_dict("records")
     if len(rows) == 1:
         return _described(rows, value, what)
-    exceeding = [row for row in rows if row["verdict"] == "exceeds"]
     compared = [row for row in rows if row["verdict"] != "unknown"]
+    compared.sort(key=lambda row: -abs(row["difference"]))
+    exceeding = [row for row in compared if row["verdict"] == "exceeds"]
+    within = [row for row in compared if row["verdict"] != "exceeds"]
     verb = "exceeds" if len(exceeding) == 1 else "exceed"
     summary = (
         f"{len(exceeding) or 'None'} of the {len(rows)} differences between values of "
@@ -363,8 +365,7 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
             f"None of the {len(rows)} differences between values of {axis} can be "
             f"tested: each is over fewer than {FEWEST_PAIRS} {what}."
         )
-    largest = sorted(exceeding or compared, key=lambda row: -abs(row["difference"]))
-    listed = largest[: SENTENCES if exceeding else 1]
+    listed = [*exceeding[:SENTENCES], *within[:1]]
     return [summary, *_described(listed, value, what)]
 
 

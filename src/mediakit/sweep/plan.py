@@ -361,8 +361,10 @@ class PlanFacts:
 
     async def _drafts(self) -> Self:
         if not self.can_draft:
+            kinds = ", ".join(f.kind for f in self.client.catalog if DRAFT in f.fields)
             accepted = (
-                "a function that makes drafts, and a plan that is not of drafts yet"
+                f"a function that makes drafts ({kinds or 'there is none'}), "
+                "and a plan that is not of drafts yet"
             )
             raise InputError(DRAFT, got=self.function.kind, accepted=accepted)
         drafts = await self._with(draft=True)

@@ -108,7 +108,7 @@ def _of_best_value(
     if means.empty:
         raise InputError("by", got=by, accepted="a column with values")
     texts = [
-        f"{short_name(value)} ({row['mean']:z.3g} over {row['count']:.0f})"
+        f"{short_name(value)} ({row['mean']:z.3g} over {row['count']:.0f} results)"
         for value, row in means.iterrows()
     ]
     note = f"Of the values of {axis}, {texts[0]} has the best mean {by}"

@@ -139,8 +139,12 @@ async def read_month(
     budget: Any,
     today: date,
     labels: Mapping[str, str] = NO_LABELS,
+    *,
+    refresh: bool = False,
 ) -> MonthReading:
     """Read the frames of a month; `read_checks` reads the rest.
+
+    `refresh` reads days again that are kept in memory.
 
     If the monthly report cannot be read, the sum of the days replaces it; if neither
     report can, the charges in the history do. `unread` has the reason.
@@ -165,7 +169,7 @@ async def read_month(
             return _summed(charges, by if name == "daily report" else By.FUNCTION)
 
     async def daily(first: date, last: date) -> pd.DataFrame:
-        report = spend.daily(first, last, by=by.name_of_daily)
+        report = spend.daily(first, last, by=by.name_of_daily, refresh=refresh)
         frame = await readable(report, "daily report", first, last)
         if by is By.KEY and labels:
             keys = frame[by.column]

@@ -239,7 +239,8 @@ async def write_report(
     labels: Mapping[str, str],
 ) -> Path:
     wanted = readable_month(month, today)
-    reading = await read_month(spend, wanted, By.FUNCTION, budget, today)
+    # A month that is read now must not be compared with days that were read earlier.
+    reading = await read_month(spend, wanted, By.FUNCTION, budget, today, refresh=True)
     groupings = list[MonthReading]()
     if not reading.is_empty:
         reading = await read_checks(spend, reading)
