@@ -47,7 +47,7 @@ client.form("keyframes", images=["cat.png", "cat.png", "gone.png"], seed=7,
 JOBS = """
 client.run("text-to-image", prompt="a kite over dunes")
 display(client.submit("text-to-image", prompt="a kite over dunes"))
-client.submit("text-to-image", prompt="a kite, sandbox:fail=content_moderation")
+client.submit("text-to-image", prompt="a gull, sandbox:fail=content_moderation")
 """
 STUDIO = "client.studio()"
 FORMS = {"upscale": UPSCALE, "r1": R1, "compose": COMPOSE, "keyframes": KEYFRAMES}

@@ -91,6 +91,36 @@ def test_a_clip_looks_the_same_in_poster_mask_score_and_copy(
 
 
 @pytest.mark.parametrize("name", CLIPS)
+def test_a_mask_can_be_painted_on_any_frame(
+    client: Client, tmp_path: Path, name: str
+) -> None:
+    clip, seconds = write_file(tmp_path, name), TABLE["clips"][name]["seconds"]
+    for at_s in (0.0, seconds / 2, seconds):
+        frame = client.io.call(
+            frame_of, str(clip), client.components.remote_media, at_s
+        )
+        assert frame is not None
+        check_looks(name, jpeg_pixels(frame.jpeg))
+
+
+@pytest.mark.parametrize("suffix", ["ts", "mp4", "mkv", "avi"])
+def test_a_chosen_frame_is_the_one_that_is_shown_at_its_time(
+    tmp_path: Path, suffix: str
+) -> None:
+    clip = tmp_path / f"clip.{suffix}"
+    with av.open(str(clip), "w") as container:
+        stream = container.add_stream("mpeg4", rate=12, width=64, height=48)
+        stream.gop_size = 5
+        for number in range(24):
+            level = np.full((48, 64, 3), 10 * number, "uint8")
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(level)))
+        container.mux(stream.encode(None))
+    for number in range(24):
+        shown = jpeg_pixels(poster_jpeg(clip, at_s=(number + 0.5) / 12))
+        assert shown.mean() == pytest.approx(10 * number, abs=6), number
+
+
+@pytest.mark.parametrize("name", CLIPS)
 def test_a_clip_looks_the_same_upscaled_changed_and_composed(
     studio: Studio, tmp_path: Path, name: str
 ) -> None:

@@ -58,18 +58,21 @@ def poster_jpeg(
             return _jpeg(small_picture(source, max_px))
         except UnidentifiedImageError:
             source.seek(0)
-        with opened(source) as container:
-            stream = picture_track(container)
-            if at_s is None or stream.time_base is None:
-                frame = _poster_frame(container, stream)
-            else:
-                offset = round(at_s / stream.time_base) + (stream.start_time or 0)
-                frame = _frame_at(container, stream, offset)
-            pixels = _pixels(frame, display_of(stream, frame), "rgb24", max_px)
-            return _jpeg(Image.fromarray(pixels))
+        for seeks in (True, False):
+            with opened(source) as container:
+                stream = picture_track(container)
+                if at_s is None:
+                    frame = _poster_frame(container, stream)
+                else:
+                    frame = _frame_at(container, stream, at_s, seeks=seeks)
+                if frame is not None:
+                    pixels = _pixels(frame, display_of(stream, frame), "rgb24", max_px)
+                    return _jpeg(Image.fromarray(pixels))
+            source.seek(0)
+        raise ValueError("it has no frame")
 
 
-def _poster_frame(container: InputContainer, stream: VideoStream) -> VideoFrame:
+def _poster_frame(container: InputContainer, stream: VideoStream) -> VideoFrame | None:
     # If the header's duration is too long, the last frame is used.
     at_s = min(POSTER_AT_S, (container.duration or 0) / MICROSECONDS / 2)
     start_s, chosen = None, None
@@ -80,27 +83,29 @@ def _poster_frame(container: InputContainer, stream: VideoStream) -> VideoFrame:
         start_s = frame.time if start_s is None else start_s
         if frame.time - start_s >= at_s:
             break
-    return _found(chosen)
+    return chosen
 
 
 def _frame_at(
-    container: InputContainer, stream: VideoStream, offset: int
-) -> VideoFrame:
-    """Return the frame that is displayed at a time, in ticks of the track."""
-    container.seek(offset, stream=stream)
+    container: InputContainer, stream: VideoStream, at_s: float, *, seeks: bool
+) -> VideoFrame | None:
+    """Return the frame that is displayed at a time.
+
+    Seeking in a short transport stream may miss it; decoding from the start does not.
+    """
+    if stream.time_base is None:
+        return _poster_frame(container, stream)
+    # Rounded down, except for what division loses: the next frame is not shown yet.
+    offset = int(at_s / stream.time_base + 1e-6) + (stream.start_time or 0)
+    if seeks:
+        container.seek(offset, stream=stream)
     chosen = None
     for frame in decoded_frames(container, stream):
         is_later = frame.pts is None or frame.pts > offset
-        if chosen is not None and is_later:
+        if is_later and (seeks or chosen is not None):
             break
         chosen = frame
-    return _found(chosen)
-
-
-def _found(frame: VideoFrame | None) -> VideoFrame:
-    if frame is None:
-        raise ValueError("it has no frame")
-    return frame
+    return chosen
 
 
 def _jpeg(image: PILImage) -> bytes:
