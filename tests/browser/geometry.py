@@ -78,6 +78,9 @@ FAULTS = """(root, leastContrast) => {
     return faults;
 }"""
 LEAST_CONTRAST = 4.0
+# A page that is still being drawn is looked at again.
+LOOKS = 20
+LOOK_MS = 250
 NAMELESS = """root => {
     const words = (e) => e?.textContent?.trim() ?? "";
     const title = (e) => e.title === "null" ? "" : e.title;
@@ -101,8 +104,13 @@ UNREACHABLE = """root => [...root.querySelectorAll(
 
 
 def layout_faults(root: Locator) -> list[str]:
-    """Return what is cut, lies on its neighbour, sticks out or is too faint."""
-    found: list[str] = root.evaluate(FAULTS, LEAST_CONTRAST)
+    """Return what is cut, overlaps, sticks out or is too faint once the page rests."""
+    found: list[str] = []
+    for _ in range(LOOKS):
+        found = root.evaluate(FAULTS, LEAST_CONTRAST)
+        if not found:
+            break
+        root.page.wait_for_timeout(LOOK_MS)
     return found
 
 
