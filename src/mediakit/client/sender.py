@@ -210,7 +210,7 @@ class Sender:
 
     async def _post(self, call: Stoppable, submission: Submission) -> HttpResponse:
         def connected() -> None:
-            call.in_doubt = True  # nothing of the request is sent before this
+            call.in_doubt = True  # no part of the request is sent before this
 
         async with self._ended_well(call, submission):
             answer = await self._transport.exchange(

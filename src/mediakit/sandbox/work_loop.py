@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work with due times of the sandbox's clock."""
+    """A kind of work that falls due by the sandbox's clock."""
 
     start_due: Callable[[int], int]
     next_due_us: Callable[[], int | None]

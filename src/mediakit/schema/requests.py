@@ -234,7 +234,7 @@ class Declared:
     replaces: tuple[tuple[str, str], ...] = ()
     """Pairs of fields: if the first is given, the second has no effect."""
     sets: tuple[tuple[str, str, object], ...] = ()
-    """Triples: if the first field is given, the second field has this value."""
+    """Two fields and a value: if the first is given, the second takes the value."""
     purpose: Purpose | None = None
     """None derives the purpose from the media."""
     result: str = ""

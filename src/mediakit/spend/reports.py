@@ -252,7 +252,7 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
 
 
 class MonthlyReader:
-    """Reads the reports of months."""
+    """Reads monthly reports."""
 
     def __init__(
         self, billing: BillingReader, catalog: Catalog, clock: ServiceClock

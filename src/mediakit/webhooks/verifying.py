@@ -34,7 +34,7 @@ MAX_HEADER_CHARACTERS = 2_048
 # No full stop: the signed content uses it after the id. No comma: joined headers.
 _ID = re.compile(r"[!-+\-/-~]{1,256}")
 _SECONDS = re.compile(r"[1-9][0-9]{0,11}")
-# HMAC-SHA256 signatures have 32 bytes.
+# HMAC-SHA256 signatures are 32 bytes long.
 _SIGNATURE = re.compile(r"v1,[A-Za-z0-9+/]{43}=")
 
 

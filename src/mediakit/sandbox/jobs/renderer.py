@@ -123,7 +123,7 @@ class WorkerPool:
         self._users_n = 0
 
     def join(self) -> None:
-        """Count a renderer; idle workers are kept while there is one."""
+        """Register a renderer; idle workers are kept while any is registered."""
         with self._lock:
             self._users_n += 1
 

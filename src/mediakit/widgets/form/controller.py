@@ -392,7 +392,7 @@ class Form:
             self._live.say(RECIPE_TAKEN.format(shown(name)), until_edited=True)
 
     def _edit(self, message: Mapping[str, Any]) -> None:
-        """Apply an edit, unless a newer message of its view has arrived."""
+        """Apply an edit, unless a newer message from the same view has arrived."""
         if not self._live.is_news(message):
             return
         names = self._live.take(message["values"])

@@ -85,7 +85,7 @@ class FormValues(Mapping[str, Any]):
 
         Args:
             values: Values by field.
-            more: The same as keywords.
+            more: More values, as keyword arguments.
 
         Raises:
             InputError: There is no such field, or its control cannot show the value.

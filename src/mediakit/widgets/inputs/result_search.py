@@ -55,7 +55,7 @@ class ResultPage:
 
 
 class ResultSearch:
-    """Finds results of a client's service in its history, without the network."""
+    """Finds results of the client's service in the local history, without network."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -133,7 +133,7 @@ class ResultSearch:
         return {key: with_texts(value, locate) for key, value in values.items()}
 
     async def _results(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Result]:
-        """Return the results among media behind URLs, and remember their jobs."""
+        """Return the media that are results of known jobs, and remember the jobs."""
         wanted = tuple(keys)
         if not wanted:
             return {}

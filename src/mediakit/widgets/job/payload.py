@@ -216,7 +216,7 @@ def _ms(instant: datetime | None) -> int | None:
 
 
 def _place(state: JobState) -> list[int] | None:
-    """Return the aspect ratio of a present or expected result."""
+    """Return the aspect ratio of the result, or of the expected one."""
     usual = USUAL_SHAPE.get(state.media_type)
     if usual is None or (state.record.status.terminal and not state.has_output):
         return None
