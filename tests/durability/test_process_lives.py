@@ -30,6 +30,7 @@ from mediakit.errors import (
 from mediakit.history import EntryState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support import zygote
+from tests.support.clients import http_client
 from tests.support.samples.media_samples import make_png
 
 PATIENCE_S = 60.0
@@ -70,6 +71,15 @@ def life(script: str, running: RunningSandbox, home: Path) -> list[Any]:
     return [json.loads(line) for line in said.splitlines()]
 
 
+def is_received(running: RunningSandbox) -> bool:
+    """Return whether the request that is answered late has reached the sandbox.
+
+    Before that, a cancelled call has sent nothing, and leaves nothing.
+    """
+    with http_client(running.base_url, running.api_key) as http:
+        return not http.get("/sandbox/faults").json()["data"]
+
+
 # -- ends ------------------------------------------------------------------------------
 
 
@@ -103,14 +113,22 @@ def test_a_process_that_ends_with_jobs_in_flight_says_nothing_and_keeps_them(
 
 
 LEAVES_UNANSWERED = """
-import threading, mediakit as mk
+import os, threading
+import httpx
+import mediakit as mk
+
+def is_received():
+    url = os.environ["MEDIAKIT_BASE_URL"] + "/sandbox/faults"
+    headers = {"X-API-Key": os.environ["MEDIAKIT_API_KEY"]}
+    return not httpx.get(url, headers=headers, trust_env=False).json()["data"]
+
 client = mk.Client()
 names = {"prompt": "left unanswered", "duration": 3}
 asking = threading.Thread(
     target=client.submit, args=("text-to-video",), kwargs=names, daemon=True
 )
 asking.start()
-while not client.components.store.page(limit=1):
+while not is_received():
     pass
 """
 
@@ -454,7 +472,7 @@ def test_a_submit_that_is_cancelled_is_found_by_the_same_call(
         async with AsyncClient(idle.base_url, idle.api_key, home=tmp_path) as client:
             asked: dict[str, Any] = {"prompt": "cancelled", "duration": 3}
             asking = asyncio.ensure_future(client.submit("text-to-video", **asked))
-            while not client.components.store.page(limit=1):  # noqa: ASYNC110 - nothing tells it
+            while not is_received(idle):  # noqa: ASYNC110 - nothing tells it
                 await asyncio.sleep(0.01)
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -500,12 +518,8 @@ def test_an_interrupt_during_a_submit_loses_nothing_and_names_what_to_do(
 ) -> None:
     idle.fault("latency", seconds=5, count=1, where={"method": "POST"})
     with client_of(idle, tmp_path) as client:
-
-        def is_claimed() -> bool:
-            return bool(client.components.store.page(limit=1))
-
         with (
-            interrupted_when(is_claimed),
+            interrupted_when(partial(is_received, idle)),
             pytest.raises(KeyboardInterrupt, match="repeat the call"),
         ):
             kite(client, "interrupted")
