@@ -15,7 +15,7 @@ import av
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FloatRect, Locator, expect
 
 from mediakit import Client
 from mediakit.catalog import Function
@@ -337,11 +337,17 @@ def test_results_have_most_of_the_width_as_soon_as_there_is_room(
     shown.page.set_viewport_size({"width": width_px, "height": 1400})
     shown.form._take_in(shown.form.client.submit("text-to-image", prompt="a").core)
     expect(shown.el.locator(".mk-job")).to_be_visible()
-    fields, results = (
-        box_of(shown.el.locator(f".mk-{n}")) for n in ("controls", "results")
-    )
-    assert (results["y"] < fields["y"] + fields["height"]) is is_beside
+
+    def boxes() -> list[FloatRect]:
+        return [box_of(shown.el.locator(f".mk-{n}")) for n in ("controls", "results")]
+
+    def is_placed() -> bool:
+        fields, results = boxes()
+        return (results["y"] < fields["y"] + fields["height"]) is is_beside
+
+    until(shown.page, is_placed, boxes)
     if is_beside:
+        fields, results = boxes()
         assert fields["width"] == 340
         assert results["width"] > 470
     assert layout_faults(shown.el) == []
