@@ -399,7 +399,7 @@ class _Connections:
             await http.aclose()
 
     def close_later(self) -> None:
-        """Close what was left open; called by the garbage collector."""
+        """Close connections that were left open; called by the garbage collector."""
         loop = self._loop if self._pid == os.getpid() else None
         is_open = self._session is not None or self._clients
         if is_open and loop is not None and not loop.is_closed():

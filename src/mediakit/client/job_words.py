@@ -1,4 +1,4 @@
-"""Texts about a job: its state, its charge, and what cannot be read."""
+"""Texts about a job: its state, its charge and unreadable answers."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Stoppable:
     # -- for the sender ---------------------------------------------------------------
 
     def begin_sending(self, record_stop: Callable[[], Awaitable[None]]) -> None:
-        """From now on, `stop` ends only what is awaited in `wait`."""
+        """From now on, let `stop` end only a call of `wait`."""
         self._scope, self._record_stop = None, record_stop
 
     async def wait(self, waits: Awaitable[T]) -> T:
@@ -158,7 +158,7 @@ class PendingSubmissions:
         late = [call for call, text in self._texts.items() if text]
         if not late:
             return ""
-        # Prefer the call whose job may exist, so that people are told of it.
+        # Report the call whose job may exist, rather than one that sent nothing.
         call = max(late, key=lambda each: (not each.is_stopped, bool(each.in_doubt)))
         text, count = self._texts[call], len(late)
         return text if count == 1 else f"{count:,} {self._noun} are being sent. {text}"

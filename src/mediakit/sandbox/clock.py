@@ -15,7 +15,7 @@ class SandboxClock:
 
     The sandbox's clock follows the system's wall clock, not the monotonic clock, so
     that the day is right after the machine has slept. When the wall clock is set back,
-    the sandbox's clock stands still until the wall clock has caught up.
+    the sandbox's clock stops until the wall clock has caught up.
     """
 
     def __init__(self, system: Clock, *, epoch_us: int, speed: float = 1.0) -> None:
@@ -45,7 +45,7 @@ class SandboxClock:
     def advance_to(self, to_us: int) -> None:
         """Skip to an instant of the sandbox's time; a past one changes nothing."""
         if to_us > self.now_us():
-            # Do not add to `now_us`, which stands still after the wall clock was set
+            # Do not add to `now_us`, which has stopped after the wall clock was set
             # back: the skipped time would be lost while the wall clock catches up.
             self._epoch_us += to_us - self._followed_us()
 

@@ -32,7 +32,7 @@ def fetched(local: Path, name: str, medium: str | None) -> FetchedOutput:
     if medium in ("video", "image"):
         try:
             jpeg = poster_jpeg(local, POSTER_PX)
-        except Exception:  # noqa: BLE001 - the output is shown without it
+        except (OSError, RuntimeError, ValueError):  # shown without a poster
             jpeg = None
     return FetchedOutput(local, name, medium, size_bytes, jpeg)
 

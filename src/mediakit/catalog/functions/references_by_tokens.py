@@ -344,7 +344,7 @@ class ReferenceToVideoR4(
         return R4_OUTPUT.tokens(output_ms)
 
     def notes(self) -> Iterator[str]:
-        """Yield what the nominal price leaves out."""
+        """Yield notes on costs that the nominal price does not include."""
         yield CHARGED_ON_TOKENS
         yield (
             "Tokens of input ($1.50 per 1M) and of text output ($9.00 per 1M) are "

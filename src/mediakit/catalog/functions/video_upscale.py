@@ -96,5 +96,5 @@ class VideoUpscale(
             yield per_second(label, ms, ms, rate)
 
     def notes(self) -> Iterator[str]:
-        """Yield what the price depends on."""
+        """Yield notes on the facts that the price depends on."""
         yield "The output is as long as its source."

@@ -62,7 +62,7 @@ const makeTick = (turn) => {
   if (turn) tick.addEventListener("change", () => turn(tick.checked));
   return tick;
 };
-// A question in place of what stands in an element; the focus is on what changes nothing.
+// Replaces the content of an element with a question; the harmless answer has the focus.
 const showQuestion = (place, { text, points, tick, yes, isPaid }, mayTick, act, end) => {
   const words = make("div", "mk-question");
   words.append(make("b", "", text));
