@@ -66,12 +66,15 @@ print(json.dumps({
 SPEND_FIGURES = """
 import json
 
-begin = f"{forecast.month}-01"
+# The month in which the past ends; on the first of a month that is not this one.
+begin, end = past.last_day.replace(day=1), past.last_day
+month_of_past = f"{begin:%Y-%m}"
+of_past = client.spend.forecast(month_of_past, budget="$200")
 everybody = {
-    "forecast": forecast.so_far_micro_usd,
-    "daily": int(this_month["charge_micro_usd"].sum()),
-    "charges": int(client.spend.charges(begin)["charge_micro_usd"].sum()),
-    "monthly": int(client.spend.monthly(forecast.month)["charge_micro_usd"].sum()),
+    "forecast": of_past.so_far_micro_usd,
+    "daily": int(client.spend.daily(begin, end)["charge_micro_usd"].sum()),
+    "charges": int(client.spend.charges(begin, end)["charge_micro_usd"].sum()),
+    "monthly": int(client.spend.monthly(month_of_past)["charge_micro_usd"].sum()),
 }
 buyer = mk.connect(budget=team)
 clip = buyer.run("text-to-video", prompt="a pier at noon", duration=3).settle()

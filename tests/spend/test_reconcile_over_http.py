@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from mediakit import Client, Job
 from mediakit.errors import AuthError, InputError
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, call, start
 from mediakit.spend.reconcile import Reconciliation
+from tests.support.mid_month_clock import MidMonthClock
 from tests.sweep.runs import PATIENCE_S
 
 KITE_MICRO_USD = 204_000
@@ -19,18 +21,26 @@ DRIFTED_MICRO_USD = 102_000
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[RunningSandbox]:
+def clock() -> MidMonthClock:
+    return MidMonthClock()
+
+
+@pytest.fixture
+def running(tmp_path: Path, clock: MidMonthClock) -> Iterator[RunningSandbox]:
     served = start(
         Sandbox(tmp_path / "data", balance_micro_usd=100_000_000, speed=20, sketch=True)
     )
+    served.advance(seconds=clock.ahead.total_seconds())
     yield served
     served.stop()
 
 
 @pytest.fixture
-def client(running: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
+def client(
+    running: RunningSandbox, tmp_path: Path, clock: MidMonthClock
+) -> Iterator[Client]:
     with Client(
-        running.base_url, running.api_key, home=tmp_path / "home"
+        running.base_url, running.api_key, home=tmp_path / "home", clock=clock
     ) as its_client:
         yield its_client
 
@@ -48,7 +58,7 @@ def rows(result: Reconciliation) -> set[tuple[str, int]]:
 
 @pytest.mark.spec("4.19")
 def test_a_month_of_faults_is_taken_apart(
-    running: RunningSandbox, client: Client, tmp_path: Path
+    running: RunningSandbox, client: Client, clock: MidMonthClock, tmp_path: Path
 ) -> None:
     assert client.spend.reconcile().text.startswith("Nothing was charged in ")
     video(client, "kept")
@@ -65,7 +75,8 @@ def test_a_month_of_faults_is_taken_apart(
     video(client, "drifted")
     running.fault("late_settlement", seconds=10**6, count=1)
     late = client.submit("text-to-video", prompt="late", duration=4).wait(PATIENCE_S)
-    with Client(running.base_url, second_key(running), home=tmp_path / "other") as they:
+    other: dict[str, Any] = {"home": tmp_path / "other", "clock": clock}
+    with Client(running.base_url, second_key(running), **other) as they:
         video(they, "foreign")
         theirs = they.spend.reconcile()
     result = client.spend.reconcile(own_keys=own)

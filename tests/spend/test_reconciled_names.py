@@ -15,6 +15,7 @@ import pytest
 
 from mediakit import Catalog, Client
 from mediakit.spend.reconcile import Reconciliation
+from tests.support.mid_month_clock import MidMonthClock
 from tests.support.servers.billing_server import Bill, BillingServer, bill_row
 
 VIDEO, IMAGE = "acme/dream-2/text-to-video", "acme/dream-2/text-to-image"
@@ -161,15 +162,18 @@ def test_own_keys_cannot_be_applied_where_no_key_can_be_read(
 def test_one_amount_is_not_both_foreign_and_missing_at_the_service(
     tmp_path: Path,
 ) -> None:
+    clock = MidMonthClock()
+    known = catalog(VIDEO)
     with (
-        BillingServer() as server,
+        BillingServer(clock=clock) as server,
         Client(
-            server.base_url, "key-0123456789", home=tmp_path, catalog=catalog(VIDEO)
+            server.base_url, "key-0123456789", home=tmp_path, catalog=known, clock=clock
         ) as client,
     ):
         client.run(VIDEO, prompt="a kite").settle()
-        mine = bill_row(5, path=IMAGE)
-        theirs = bill_row(KITE_MICRO_USD, path=VIDEO, key="key_2")
+        today = f"{clock.now():%Y-%m-%d}"
+        mine = bill_row(5, path=IMAGE, date=today)
+        theirs = bill_row(KITE_MICRO_USD, path=VIDEO, key="key_2", date=today)
         server.bill = Bill.of(mine, theirs)
         result = client.spend.reconcile(own_keys=["key_1"])
         assert not result.is_explained

@@ -15,11 +15,21 @@ PATIENCE_S = 60.0
 
 
 @contextmanager
-def serve(app: Any, *, lifespan: Literal["on", "off"] = "on") -> Iterator[str]:
-    """Serve an application while the block lasts; gives its URL."""
+def serve(
+    app: Any, *, lifespan: Literal["on", "off"] = "on", date_header: bool = True
+) -> Iterator[str]:
+    """Serve an application while the block lasts; gives its URL.
+
+    Without `date_header`, the application itself says the `Date`.
+    """
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        app, lifespan=lifespan, log_config=None, ws="none", timeout_graceful_shutdown=1
+        app,
+        lifespan=lifespan,
+        log_config=None,
+        ws="none",
+        timeout_graceful_shutdown=1,
+        date_header=date_header,
     )
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from mediakit.clock import Clock
 from tests.support.servers.loopback import Asked, LoopbackServer, Said
 
 FUNCTION = "sandbox/text-to-video/text-to-video"
@@ -66,8 +67,8 @@ class Bill:
 class BillingServer(LoopbackServer):
     """Runs jobs at once, and shows a bill, while the block lasts."""
 
-    def __init__(self, bill: Bill | None = None) -> None:
-        super().__init__()
+    def __init__(self, bill: Bill | None = None, clock: Clock | None = None) -> None:
+        super().__init__(clock=clock)
         self.bill = bill or Bill()
         self.next_charge_micro_usd = 340_000
         self.daily_reads: list[dict[str, str]] = []

@@ -117,5 +117,5 @@ def hosted(sandbox_url: str) -> Iterator[tuple[HostedService, int]]:
     """Serve it in plain HTTP while the block lasts; gives it and its port."""
     service = HostedService(sandbox_url)
     app = Starlette(routes=[Route("/{path:path}", service.answer, methods=METHODS)])
-    with serve(app) as url:
+    with serve(app, date_header=False) as url:
         yield service, int(url.rpartition(":")[2])

@@ -11,6 +11,8 @@ from typing import Any, Self
 
 import httpx
 
+from mediakit.clock import Clock, SystemClock
+
 POLL_S = 0.01
 
 
@@ -67,6 +69,10 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.server.send(self, said.content)
 
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        seconds = self.server.clock.now().timestamp()
+        return super().date_time_string(seconds if timestamp is None else timestamp)
+
     def log_message(self, *_: object) -> None:
         return
 
@@ -78,6 +84,7 @@ class LoopbackServer(ThreadingHTTPServer):
         answer: Answers each request; a class of its own has a method instead.
         port: Where it listens; any free port by default.
         handler: What speaks HTTP.
+        clock: What the `Date` of its answers says.
     """
 
     daemon_threads = True
@@ -89,8 +96,10 @@ class LoopbackServer(ThreadingHTTPServer):
         *,
         port: int = 0,
         handler: type[BaseHTTPRequestHandler] = Handler,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), handler)
+        self.clock = clock or SystemClock()
         self.base_url = f"http://127.0.0.1:{self.server_port}"
         self.lock = threading.Lock()
         self._answer = answer
