@@ -5,6 +5,7 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,15 @@ def test_the_interval_holds_for_projects_that_begin_or_end(
     print(row)  # noqa: T201 - the table of docs/spend.md, with -s
     assert 0.75 <= np.mean(held) <= 0.90
     assert abs(np.median(too_dear)) < 0.15
+
+
+def test_an_interval_has_width_on_both_sides() -> None:
+    for seed, count in product(range(10), (8, 20, 30, 45, 60, 80)):
+        rising = made_up_days(np.random.default_rng(seed), count, trend=0.03)
+        for past in (rising, rising[::-1]):
+            said = asked(np.append(past, 0), 1)
+            low, high = said.low_micro_usd, said.high_micro_usd
+            assert low < said.expected_micro_usd < high, (seed, count)
 
 
 def test_a_project_that_ended_is_soon_expected_to_cost_nothing_more() -> None:

@@ -30,6 +30,8 @@ CLIP = 4
 """A day counts in the mean up to this many times the median of the days with spend."""
 BACKTEST_FROM = 14
 LEAST_BACKTEST, FEW_BACKTESTS = 21, 42
+LEAST_APART = 2
+"""So many forecasts that do not overlap show errors on both sides."""
 NORMAL_80 = 1.2816
 SHORT_PAUSE = 2
 """A weekend without spend is no sign that a project has ended."""
@@ -161,7 +163,7 @@ def forecast_month(
         ahead = _ahead(complete, int(paid[-1]), so_far, open_n, ended)
         ahead = np.pad(ahead, ((0, left_n - len(ahead)), (0, 0)), "edge")
         low, expected, high = ahead[-1].tolist()
-        method = _method(len(complete), ended)
+        method = _method(len(complete), open_n, ended)
         where += "" if until is None else f", with spend until {day_name(until)}"
         text = _text(where, so_far, (low, expected, high), len(complete), ended)
     if budget is not None:
@@ -254,7 +256,7 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     half *= float(np.sqrt(days_n + days_n**2 / min(count, MEAN_DAYS)))
     if count <= LEAST_BACKTEST:
         return max(0.0, expected - half), expected, expected + half
-    length = min(days_n, (count - BACKTEST_FROM) // 2)
+    length = _backtest_length(count, days_n)
     at = np.arange(BACKTEST_FROM, count - length + 1)
     sums = np.concatenate([[0], np.cumsum(complete)])
     actual_means = (sums[at + length] - sums[at]) / length
@@ -264,13 +266,25 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
     # Overlapping forecasts are not independent.
     n = len(at) / length
     scale = max(mean, sums[-1] / count / 2) * _wider(n) * np.sqrt(1 + 1 / n)
-    if count > FEW_BACKTESTS:
+    if _has_backtests(count, days_n):
         half = 0.0
     # Few past errors miss rare events, so each end is at least as far away as the
     # spread of the days implies.
     below = min(0.0, days_n * low * scale, -half)
     above = max(0.0, days_n * high * scale, half)
     return max(0.0, expected + below), expected, expected + above
+
+
+def _backtest_length(count: int, days_n: int) -> int:
+    return min(days_n, (count - BACKTEST_FROM) // 2)
+
+
+def _has_backtests(count: int, days_n: int) -> bool:
+    """Return whether past errors alone tell how far off a forecast may be."""
+    if count <= FEW_BACKTESTS:
+        return False
+    length = _backtest_length(count, days_n)
+    return (count - length + 1 - BACKTEST_FROM) / length >= LEAST_APART
 
 
 def _wider(n: float) -> float:
@@ -292,7 +306,7 @@ def _spread(days: Whole) -> float:
     return float(np.sqrt((off**2).sum() / (count - len(counts))))
 
 
-def _method(days_n: int, ended: float) -> str:
+def _method(days_n: int, left_n: int, ended: float) -> str:
     if not days_n:
         return "There is no complete day with spend before today, so nothing is added."
     errors = "the errors of the same forecast on earlier days"
@@ -301,7 +315,7 @@ def _method(days_n: int, ended: float) -> str:
         interval = "there is no interval, because there is less than a week of spend"
     elif days_n <= LEAST_BACKTEST:
         interval = "the 80% interval comes from how much these days vary"
-    elif days_n <= FEW_BACKTESTS:
+    elif left_n > 0 and not _has_backtests(days_n, left_n):
         interval += ", and from how much these days vary"
     return (
         f"Each remaining day is forecast as the mean of the last {MEAN_DAYS} days "

@@ -83,7 +83,7 @@ class Painter {
     const finish = () => this.finish();
     this.use = this.button("Use this mask", "Make this the mask", finish, "mk-mask-done");
     const row = makeBox("mk-row", this.use, this.status);
-    const parts = [this.buildBar(), this.canvas, this.buildFrames(), row, makeKeys(MASK_KEYS)];
+    const parts = [this.buildBar(), this.canvas, this.buildFrames(), row, makeKeys(MASK_KEYS, { text: "Mask keys" })];
     this.root = makeRole("mk-column mk-mask", "group", ...parts);
     this.root.setAttribute("aria-label", "Paint the mask");
     this.listen();

@@ -77,7 +77,7 @@ class Timeline {
     this.statusLine = makeRole("mk-tl-says", "status");
     this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    const parts = [bar, this.buildScroll(), this.adds, this.statusLine, makeKeys(TIMELINE_KEYS), this.spoken];
+    const parts = [bar, this.buildScroll(), this.adds, this.statusLine, makeKeys(TIMELINE_KEYS, { text: "Timeline keys" }), this.spoken];
     this.root = makeRole("mk-timeline", "group", ...parts);
     this.root.tabIndex = -1;
     this.listen();

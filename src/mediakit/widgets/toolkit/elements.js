@@ -40,14 +40,14 @@ const folding = (text, turn, name = "mk-fold") => {
   return fold;
 };
 // The keys of a widget with what each does, behind a button.
-const makeKeys = (keys, { isOpen = false } = {}) => {
+const makeKeys = (keys, { text = "Keys", isOpen = false } = {}) => {
   const rows = keys.map(([key, act]) => makeBox("", make("b", "", key), ` ${act}`));
   const list = makeBox("mk-facts mk-quiet mk-small-print mk-keys", ...rows);
   const turn = (opens) => {
     setFold(fold, opens);
     list.hidden = !opens;
   };
-  const fold = folding("Keys", turn);
+  const fold = folding(text, turn);
   turn(isOpen);
   return makeBox("mk-column", fold, list);
 };
