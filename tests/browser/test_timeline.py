@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
+from mediakit.widgets.toolkit.styles import KERNEL_GONE
 from tests.browser.geometry import box_of, middle
 from tests.browser.harness import Lab
 from tests.browser.harness.wait import becomes, until
@@ -46,10 +47,8 @@ FITS = """() => [".mk-timeline", ".mk-tl-scroll", ".mk-tl-facts"].every(name =>
 MARKS = """() => [...document.querySelectorAll(".mk-gone")]
     .map(e => getComputedStyle(e, "::before").content)
     .filter(text => text !== "none")"""
-LAST = (
-    '"The kernel was restarted. Run this cell to use the form: your settings and '
-    'results come back, and running jobs continue."'
-)
+COMES_BACK = " Your settings and results come back, and running jobs continue."
+LAST = f'"{KERNEL_GONE}{COMES_BACK}"'
 VALUES = "form.values['tracks']"
 
 

@@ -277,7 +277,7 @@ def test_where_the_system_chooses_the_colours_a_choice_and_the_balance_are_seen(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
-    few = shown.el.get_by_role("group", name="Sound", exact=True)
+    few = shown.el.get_by_role("group", name="Audio", exact=True)
     chosen = few.locator("[aria-pressed=true]").first
     other = few.locator("[aria-pressed=false]").first
     try:
@@ -295,9 +295,9 @@ def test_what_a_field_does_is_behind_a_mark_that_opens_by_click_and_by_keys(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
-    field = shown.el.get_by_role("group", name="Sound", exact=True)
+    field = shown.el.get_by_role("group", name="Audio", exact=True)
     mark = field.get_by_role("button", name="Help")
-    words = shown.el.get_by_text("Sound made with the video.")
+    words = shown.el.get_by_text("Audio made with the video.")
     expect(words).to_be_hidden()
     mark.click()
     expect(words).to_be_visible()

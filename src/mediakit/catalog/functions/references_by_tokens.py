@@ -136,8 +136,8 @@ class ReferenceToVideoR1(
     """Shape of the picture; adaptive follows the references."""
     draft: Annotated[bool, Title("Draft (480p preview)")] = False
     """Render a 480p preview, priced as 480p."""
-    generate_audio: Annotated[bool, Title("Sound")] = True
-    """Make sound with the video."""
+    generate_audio: Annotated[bool, Title("Audio")] = True
+    """Make audio with the video."""
     image_urls: Omittable[
         Annotated[list[ImageReference], Field(max_length=30), PICTURES]
     ] = None
@@ -255,8 +255,8 @@ class ReferenceToVideoR2(
     """Size of the short side."""
     ratio: Annotated[Omittable[Ratio], Title("Aspect ratio")] = None
     """Shape of the picture; adaptive follows the references."""
-    generate_audio: Annotated[bool, Title("Sound")] = True
-    """Make sound with the video."""
+    generate_audio: Annotated[bool, Title("Audio")] = True
+    """Make audio with the video."""
     image_urls: Omittable[
         Annotated[list[ImageReference], Field(max_length=9), PICTURES]
     ] = None

@@ -47,8 +47,8 @@ class TextToVideo(
     """Size of the short side."""
     aspect_ratio: Literal["16:9", "9:16", "1:1"] = "16:9"
     """Shape of the picture."""
-    audio: Annotated[Literal["native", "off"], Title("Sound")] = "off"
-    """Sound made with the video."""
+    audio: Annotated[Literal["native", "off"], Title("Audio")] = "off"
+    """Audio made with the video."""
     multi_shot: Annotated[bool | None, Title("Multiple shots")] = None
     """Allow several shots from a prompt written as a shot script."""
 
@@ -56,5 +56,5 @@ class TextToVideo(
         """Price the output's seconds by resolution and audio (spec 8)."""
         rate = OUTPUT_MICRO_USD_PER_S[self.resolution, self.audio]
         ms = self.duration * MS_PER_S
-        sound = "with audio" if self.audio == "native" else "no audio"
-        yield per_second(f"video output, {self.resolution}, {sound}", ms, ms, rate)
+        audio = "with audio" if self.audio == "native" else "no audio"
+        yield per_second(f"video output, {self.resolution}, {audio}", ms, ms, rate)

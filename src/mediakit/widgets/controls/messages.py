@@ -44,7 +44,7 @@ DESCRIBED = {"modify_region_roi": "Describe the region to replace"}
 """How to enter a text, if not "Enter a ..."."""
 SPAN_WORDS = {"keyframes": "clips"}
 """The names that video editors use for items on a timeline, by API name."""
-OPTION_TITLES = {("Sound", "native"): "Generated"}
+OPTION_TITLES = {("Audio", "native"): "Generated"}
 """Clearer names of choices, by the title of their field."""
 ACRONYMS = {
     "cgi": "CGI",

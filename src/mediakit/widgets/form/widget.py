@@ -12,6 +12,7 @@ from traitlets import Any as AnyTrait
 from mediakit.widgets.job.jobs import DRAWS_JOBS, JobsWidget
 from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.toolkit.browser_script import code_of
+from mediakit.widgets.toolkit.styles import sheets
 
 HERE = Path(__file__).parent
 BY_NAME = ("values", "names", "found", "posters")
@@ -24,13 +25,10 @@ def _script(*names: str) -> str:
     return "\n".join(code_of(HERE / name) for name in names)
 
 
-def _sheet(*names: str) -> str:
-    return "\n".join((HERE / name).read_text("utf-8") for name in names)
-
-
 SCRIPTS = ("page/controls.js", "page/rows.js", "page/media.js", "page/sweep.js")
 EDITORS = ("../timeline/spans.js", "../timeline/timeline.js", "../inputs/mask.js")
-STYLES = ("../toolkit/base.css", "../job/jobs.css", "page/form.css")
+STYLES = (HERE / "../job/jobs.css", HERE / "page/form.css")
+EDITOR_STYLES = (HERE / "../timeline/timeline.css", HERE / "../inputs/mask.css")
 
 
 class FormWidget(JobsWidget):
@@ -40,7 +38,7 @@ class FormWidget(JobsWidget):
     # have changed, by messages: setting the trait sends nothing. Each message of the
     # page has all that it depends on, so that none waits for another one.
     _esm = f"{DRAWS_JOBS}\n{_script(*SCRIPTS, 'page/form.js')}"
-    _css = _sheet(*STYLES)
+    _css = sheets(*STYLES)
     form: Any = AnyTrait().tag(sync=True)
 
     def __init__(self, on_message: OnMessage, **traits: Any) -> None:
@@ -79,4 +77,4 @@ class EditorsWidget(FormWidget):
     """The widget of a form with a timeline or a mask."""
 
     _esm = f"{DRAWS_JOBS}\n{_script(*EDITORS, *SCRIPTS, 'page/form.js')}"
-    _css = _sheet(*STYLES, "../timeline/timeline.css", "../inputs/mask.css")
+    _css = sheets(*STYLES, *EDITOR_STYLES)

@@ -3,7 +3,6 @@
 // The kernel says what there is; these files draw it and say what was done. All text is
 // set as text, never as markup.
 
-const GONE = "The kernel was restarted. Run this cell again to keep rating and playing.";
 const SLOW = "Waiting for the kernel …";
 const DELETED = "This result was erased.";
 const NO_RESULT = "No result to show";

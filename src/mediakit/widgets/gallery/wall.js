@@ -122,8 +122,8 @@ class Wall {
       this.drawAgain();
       if (answer) return answer;
     }
-    this.complain(GONE);
-    return { error: GONE };
+    this.complain(KERNEL_GONE);
+    return { error: KERNEL_GONE };
   }
 
   // Asks for something whose error stands above the wall, and tells what was done.
@@ -151,7 +151,7 @@ class Wall {
     const waits = [...this.waiting].some((message) => !LONG.includes(message.do));
     // What is wrong already stays: it says more than that an answer is late.
     const mayComplain = this.gone || !this.trouble.textContent;
-    if (is && waits && mayComplain) this.complain(this.gone ? GONE : SLOW);
+    if (is && waits && mayComplain) this.complain(this.gone ? KERNEL_GONE : SLOW);
     else if (!is && this.trouble.textContent === SLOW) this.complain("");
   }
 
@@ -216,7 +216,7 @@ class Wall {
     for (const tile of this.tiles.values()) if (tile.cell.status === "running") tile.drawState();
     if (!this.gone) return;
     stopPaying(this.root);
-    if (this.trouble.textContent !== GONE) this.complain(GONE);
+    if (this.trouble.textContent !== KERNEL_GONE) this.complain(KERNEL_GONE);
   }
 
   say(text) {

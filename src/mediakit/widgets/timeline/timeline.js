@@ -16,7 +16,6 @@ const TICKS_MS = [
   100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000,
   600_000,
 ];
-const GONE = "The kernel was restarted. Run this cell to use the timeline.";
 const TIMELINE_KEYS = [
   ["← →", "move a block by 0.1 s"],
   ["Shift+← →", "by 1 s"],
@@ -155,7 +154,7 @@ class Timeline {
     const before = this.value;
     const isSeen = this.isCurrent && !this.isGone;
     const done = isSeen && this.source.write(change(before));
-    this.trouble = this.isGone ? GONE : "";
+    this.trouble = this.isGone ? KERNEL_GONE : "";
     this.look();
     if (done) {
       const noted = this.note(before, this.drag?.noted);

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+
+from mediakit.widgets.toolkit.styles import KERNEL_GONE
 
 TOOLKIT = Path(__file__).parent
 SHARED = ("elements.js", "saved_copies.js", "paid_clicks.js", "player_group.js")
@@ -17,7 +20,8 @@ def script_of(folder: Path, *names: str) -> str:
     # A widget's module cannot import a file: the browser gets its text alone.
     shared = (TOOLKIT / name for name in SHARED)
     files = (*shared, *(folder / name for name in names))
-    return "\n".join(map(code_of, files))
+    said = f"const KERNEL_GONE = {json.dumps(KERNEL_GONE)};"
+    return "\n".join([said, *map(code_of, files)])
 
 
 def code_of(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -14,11 +15,14 @@ Tone = Literal["plain", "quiet", "warn", "bad", "good"]
 
 TOOLKIT = Path(__file__).parent
 IPYWIDGETS = TOOLKIT / "ipywidgets.css"
+KERNEL_GONE = "The kernel was restarted. Run this cell again."
 
 
 def sheets(*files: Path) -> str:
     """Return the common style sheet and some others."""
-    return "\n".join(each.read_text("utf-8") for each in (TOOLKIT / "base.css", *files))
+    gone = f":is(.mk-form, .mk-jobs) {{ --mk-kernel-gone: {json.dumps(KERNEL_GONE)}; }}"
+    texts = (each.read_text("utf-8") for each in (TOOLKIT / "base.css", *files))
+    return "\n".join([gone, *texts])
 
 
 def style_tag(css: str) -> Markup:

@@ -393,7 +393,7 @@ class Form {
       this.model.send({ ...content, view: this.view, number: this.number });
     } catch {
       this.lost = true; // there is no kernel at all
-      showError(this.error, JSON.parse(getComputedStyle(this.root).getPropertyValue("--mk-form-gone")));
+      showError(this.error, KERNEL_GONE);
     }
   }
 
