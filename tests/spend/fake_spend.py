@@ -133,10 +133,12 @@ class FakeSpend:
     Args:
         charged: All charges.
         failing: The names of the methods that raise.
+        today: The service's day.
     """
 
     charged: pd.DataFrame = field(default_factory=charges_frame)
     failing: Sequence[str] = ()
+    today: date = TODAY
     asked: list[str] = field(default_factory=list)
     _clock: Any = field(default_factory=TickingClock)
 
@@ -157,7 +159,7 @@ class FakeSpend:
         ]
         grouped = rows.groupby(names, observed=True, dropna=False)["charge_micro_usd"]
         frame = grouped.agg(jobs="size", charge_micro_usd="sum").reset_index()
-        frame["complete"] = frame["day"].dt.date < TODAY
+        frame["complete"] = frame["day"].dt.date < self.today
         frame.attrs = {
             "total_micro_usd": int(frame["charge_micro_usd"].sum()),
             "report": {"start_date": str(start), "end_date": str(end)},
@@ -166,7 +168,7 @@ class FakeSpend:
 
     async def monthly(self, month: str | None = None) -> pd.DataFrame:
         self._note("monthly")
-        first, last = month_days(month_text(month or f"{TODAY:%Y-%m}"))
+        first, last = month_days(month_text(month or f"{self.today:%Y-%m}"))
         rows = self._between(first, last)
         grouped = rows.groupby(["model", "function", "kind"], observed=True)
         frame = grouped["charge_micro_usd"].agg(jobs="size", charge_micro_usd="sum")
@@ -186,10 +188,10 @@ class FakeSpend:
 
     async def forecast(self, month: str | None = None, budget: Any = None) -> Forecast:
         self._note("forecast")
-        asked = month or f"{TODAY:%Y-%m}"
-        first, last = first_day_needed(asked), min(TODAY, month_days(asked)[1])
+        asked = month or f"{self.today:%Y-%m}"
+        first, last = first_day_needed(asked), min(self.today, month_days(asked)[1])
         totals = daily_totals(self._between(first, last), first, last)
-        return forecast_month(asked, totals, TODAY, budget)
+        return forecast_month(asked, totals, self.today, budget)
 
     def _note(self, name: str) -> None:
         self.asked.append(name)

@@ -7,6 +7,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterator
+from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import Format
 from mediakit.widgets.dashboard.plots import Plot
 from mediakit.widgets.toolkit.cell_outputs import NotebookCell
-from tests.spend.fake_spend import TODAY, FakeSpend
+from tests.spend.fake_spend import TODAY, FakeSpend, charges_frame
 from tests.support.widgets import in_use, shown, until
 
 # Pictures and files of a module are made once, in one process.
@@ -38,7 +39,7 @@ def make_drawn() -> Iterator[Make]:
     def one(spend: Any = None, **more: Any) -> Dashboard:
         given = {"environment": {}, **more}
         spend = spend or FakeSpend()
-        made.append(Dashboard(spend, io_thread(), lambda: TODAY, **given))
+        made.append(Dashboard(spend, io_thread(), lambda: spend.today, **given))
         settle(made[-1])
         return made[-1]
 
@@ -120,6 +121,15 @@ def test_another_month_is_read_and_an_empty_one_says_so_and_draws_nothing(
     assert "Nothing was charged in May 2026." in shown(dashboard)
     assert "Drawing" not in shown(dashboard)
     assert "<svg" not in shown(dashboard)
+
+
+def test_a_month_that_has_just_begun_says_what_is_expected(make: Make) -> None:
+    until_september = charges_frame(date(2026, 8, 1), date(2026, 9, 30))
+    html = shown(make(FakeSpend(until_september, today=date(2026, 10, 1))))
+    assert "$0.00 has been charged so far in October 2026; about $" in html
+    assert "<svg" not in html
+    nothing = FakeSpend(until_september.iloc[:0])
+    assert "Nothing has been charged in October 2026 so far." in shown(make(nothing))
 
 
 def test_the_month_is_divided_narrowed_and_compared_once(make: Make) -> None:

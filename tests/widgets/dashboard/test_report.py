@@ -37,7 +37,7 @@ def write(
     path: Path, spend: Any = None, month: str | None = None, **labels: str
 ) -> Path:
     spend = spend or FakeSpend()
-    return anyio.run(write_report, spend, TODAY, month, path, None, labels)
+    return anyio.run(write_report, spend, spend.today, month, path, None, labels)
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +177,9 @@ def test_a_month_that_is_over_is_reported_whole_and_an_empty_one_says_so(
     assert f"and {len(september) - 10} more, which are in the CSV." in page.text
     empty = Markup(write(tmp_path / "may.html", month="2026-05").read_text("utf-8"))
     assert "Nothing was charged in May 2026." in empty.text
+    spend = FakeSpend(charged, today=date(2026, 10, 1))
+    begun = Markup(write(tmp_path / "october.html", spend).read_text("utf-8"))
+    assert "$0.00 has been charged so far in October 2026; about $" in begun.text
 
 
 def test_nothing_is_written_when_the_month_cannot_be_read(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ class Dashboard:
             return self.trouble
         if self.reading is None:
             return f"Loading the spend of {month_name(self.month)}…"
-        return empty_text(self.month) if self.reading.is_empty else ""
+        return empty_text(self.reading) if self.reading.is_empty else ""
 
     def __repr__(self) -> str:
         return (
@@ -322,7 +322,12 @@ class Dashboard:
         except MediakitError as error:
             self._put(turn, trouble=sentence_of(error))
             return
-        if turn != self._turn or reading.is_empty:
+        if turn != self._turn:
+            return
+        if reading.is_empty:
+            if reading.is_current and not reading.is_checked:
+                reading = await read_checks(self._spend, reading)
+                self._put(turn, reading=reading)
             return
         only = self.only
         rows = narrowed(reading, only)

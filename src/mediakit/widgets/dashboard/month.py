@@ -121,7 +121,9 @@ class MonthReading:
 
     @property
     def is_empty(self) -> bool:
-        return self.daily.empty and self.monthly.empty and self.charges.empty
+        """Return whether all was read, and nothing was charged."""
+        is_without_rows = self.daily.empty and self.monthly.empty and self.charges.empty
+        return is_without_rows and not self.unread
 
     def with_checks_of(self, other: MonthReading) -> MonthReading:
         return replace(

@@ -85,8 +85,14 @@ PAGE_CSS = (
 )
 
 
-def empty_text(month: str) -> str:
-    return f"Nothing was charged in {month_name(month)}."
+def empty_text(reading: MonthReading) -> str:
+    """Return the sentence of a month without charges."""
+    name, forecast = month_name(reading.month), reading.forecast
+    if not reading.is_current:
+        return f"Nothing was charged in {name}."
+    if forecast is not None and forecast.expected_micro_usd:
+        return str(forecast.text)
+    return f"Nothing has been charged in {name} so far."
 
 
 # -- the template -------------------------------------------------------------------
@@ -242,8 +248,9 @@ async def write_report(
     # A month that is read now must not be compared with days that were read earlier.
     reading = await read_month(spend, wanted, By.FUNCTION, budget, today, refresh=True)
     groupings = list[MonthReading]()
-    if not reading.is_empty:
+    if not reading.is_empty or reading.is_current:
         reading = await read_checks(spend, reading)
+    if not reading.is_empty:
         for by in (By.PROJECT, *((By.KEY,) if labels else ())):
             groupings.append(await read_month(spend, wanted, by, budget, today, labels))
 
@@ -278,7 +285,7 @@ def _page_parts(
     reading: MonthReading, groupings: Iterable[MonthReading]
 ) -> Iterator[Markup]:
     if reading.is_empty:
-        yield Markup("<p>{}</p>").format(empty_text(reading.month))
+        yield Markup("<p>{}</p>").format(html_text(empty_text(reading)))
         return
     yield figures_html(figures_of(reading, None)) + checks_html(reading)
     yield from _unexplained_parts(reading)
