@@ -35,7 +35,8 @@ from mediakit.client.media_inputs import MediaNames, RemoteMedia
 from mediakit.client.posters import Posters, PreviewCache
 from mediakit.client.progress import DelayMessages, TransferProgress
 from mediakit.client.request_preparation import Preparer, Seconds, ValidatedRequest
-from mediakit.client.sender import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.retries import SUBMIT_RETRY_FOR_S
+from mediakit.client.sender import Sender
 from mediakit.client.service import Backend
 from mediakit.client.submissions import Submissions, Take
 from mediakit.client.uploads import Uploads

@@ -12,6 +12,7 @@ from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.http import is_not_now
 from mediakit.client.io_thread import networked
 from mediakit.client.pages import Continuation, continuation_of
+from mediakit.client.retries import REPLAY_RETRY_FOR_S
 from mediakit.client.webhook_secret import SecretReader
 from mediakit.errors import IncompleteDataWarning, InputError, ServiceError
 from mediakit.safe_text import shown_url
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 DELIVERIES_PATH = "/v1/webhooks/deliveries"
 LARGEST_PAGE = 100
-REPLAY_FOR_S = 5.0
 _INSTANT = "datetime64[us, UTC]"
 COLUMNS = {
     "id": "str",
@@ -174,7 +174,7 @@ class AsyncDeliveries(SecretReader):
         # A replay is safe to repeat: it has the same ID, by which receivers recognise
         # it.
         answer = await self._transport.until_answered(
-            once, for_s=REPLAY_FOR_S, again=is_not_now
+            once, for_s=REPLAY_RETRY_FOR_S, again=is_not_now
         )
         if answer.status == 409 and tries > 1:
             # An earlier try without a response may have replayed the delivery.

@@ -19,11 +19,12 @@ from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.deliveries import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliveries
 from mediakit.client.downloads import Piece
-from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency_keys import name_of_file, name_of_job
 from mediakit.client.job_words import plain_id
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_read_limiter
+from mediakit.client.retries import READ_RETRY_FOR_S
 from mediakit.client.sidecar import SUFFIX, Input, Sidecar, parse_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import (

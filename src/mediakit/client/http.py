@@ -33,7 +33,7 @@ from mediakit.client.answers import (
     without_key,
 )
 from mediakit.client.io_thread import FORKED, ClosedError, close_at_end, closed
-from mediakit.client.retries import RetryWindow
+from mediakit.client.retries import READ_RETRY_FOR_S, RetryWindow
 from mediakit.client.service import Service
 from mediakit.client.transport_errors import (
     INVALID_URL,
@@ -52,7 +52,6 @@ from mediakit.web_urls import parts_of
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
-READ_RETRY_FOR_S = 10.0
 MAX_REDIRECTS = 5
 MAX_CONNECTIONS = 50
 # Servers close connections that were idle for 5 s and more. The side that closes first

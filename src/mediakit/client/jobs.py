@@ -29,6 +29,7 @@ from mediakit.client.polling import (
     UNREADABLE_TIMEOUT_S,
     Poller,
 )
+from mediakit.client.retries import ERASE_RETRY_FOR_S, JOB_READ_RETRY_FOR_S
 from mediakit.client.sidecar import Sidecar
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("mediakit.client")
 
 CONTINUES = "The job continues."
-READ_FOR_S = 2.0
-ERASE_FOR_S = 5.0
 
 
 def _path(job_id: str) -> str:
@@ -74,7 +73,11 @@ class JobReads:
         self._clock = clock
 
     async def read(
-        self, job_id: str, *, is_accepted: bool = False, for_s: float = READ_FOR_S
+        self,
+        job_id: str,
+        *,
+        is_accepted: bool = False,
+        for_s: float = JOB_READ_RETRY_FOR_S,
     ) -> JobRecord:
         """Read a job, retrying for some seconds without a response."""
         answer = await self._transport.read(
@@ -104,7 +107,7 @@ class JobReads:
     async def output_url(self, job_id: str) -> str | None:
         """Read the URL of a job's output; None if the service has none."""
         path = f"{_path(job_id)}/content"
-        answer = await self._transport.read(path, retry_for_s=READ_FOR_S)
+        answer = await self._transport.read(path, retry_for_s=JOB_READ_RETRY_FOR_S)
         if answer.status in (404, 409):
             return None
         if 300 <= answer.status < 400:
@@ -130,7 +133,7 @@ class JobReads:
         path = _path(job_id)
         answer = await self._transport.until_answered(
             lambda: self._transport.exchange("DELETE", path),
-            for_s=ERASE_FOR_S,
+            for_s=ERASE_RETRY_FOR_S,
             again=is_not_now,
         )
         if answer.status == 409:

@@ -8,6 +8,13 @@ from mediakit.api_models import ErrorCode
 from mediakit.client.answers import NoAnswerError
 from mediakit.clock import Clock
 
+# How long a request without a response is retried, by its purpose.
+SUBMIT_RETRY_FOR_S = 60.0
+READ_RETRY_FOR_S = 10.0
+JOB_READ_RETRY_FOR_S = 2.0  # the poller reads the job again anyway
+ERASE_RETRY_FOR_S = 5.0
+REPLAY_RETRY_FOR_S = 5.0
+
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
 MAX_RETRY_AFTER_TOTAL_S = 120.0

@@ -23,6 +23,7 @@ from mediakit.client.io_thread import ClosedError
 from mediakit.client.retries import (
     FIRST_PAUSE_S,
     MAX_RETRY_AFTER_TOTAL_S,
+    SUBMIT_RETRY_FOR_S,
     RejectionBackoff,
     RetryWindow,
 )
@@ -57,7 +58,6 @@ from mediakit.proxies_and_certificates import (
     UnusableProxyError,
 )
 
-SUBMIT_RETRY_FOR_S = 60.0
 IN_DOUBT = "It was stopped without an answer: a job may exist."
 UNRECORDED = (
     "To find out, submit the same request again: it has the same idempotency key, and "

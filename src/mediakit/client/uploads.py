@@ -30,13 +30,16 @@ from mediakit.client.answers import (
 )
 from mediakit.client.http import (
     BLOCK_BYTES,
-    READ_RETRY_FOR_S,
     HttpClient,
     ServiceClient,
     is_not_now,
 )
 from mediakit.client.progress import Tell, TransferProgress
-from mediakit.client.retries import MAX_RETRY_AFTER_TOTAL_S, jittered_backoff_s
+from mediakit.client.retries import (
+    MAX_RETRY_AFTER_TOTAL_S,
+    READ_RETRY_FOR_S,
+    jittered_backoff_s,
+)
 from mediakit.clock import Clock
 from mediakit.errors import InputError, RateLimitError, ServiceError
 from mediakit.history import Upload, uploads
