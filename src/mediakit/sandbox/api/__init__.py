@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mediakit.sandbox import wire
-from mediakit.sandbox.api import billing, jobs, webhooks
+from mediakit.sandbox.api import billing, jobs, uploads, webhooks
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -40,7 +40,7 @@ OPERATIONS = (
     Operation(
         "POST",
         "/v1/media/uploads",
-        jobs.grant_upload,
+        uploads.grant_upload,
         wire.UploadGrantBody,
         (422,),
         body=wire.UploadRequest,

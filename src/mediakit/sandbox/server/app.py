@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mediakit.clock import US_PER_S
 from mediakit.sandbox import admin
-from mediakit.sandbox.api import OPERATIONS, jobs, submit
+from mediakit.sandbox.api import OPERATIONS, jobs, submit, uploads
 from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.exchange import RequestError, message_response
 from mediakit.sandbox.faults import (
@@ -199,7 +199,7 @@ ROUTES = (
     *(Route(each.path, each.handler, methods=[each.method]) for each in OPERATIONS),
     Route("/v1/media/{vendor}/{model}/{function}", submit.submit, methods=["POST"]),
     Route("/openapi.json", document, methods=["GET"]),
-    Route("/uploads/{ticket}", jobs.put_upload, methods=["PUT"]),
+    Route("/uploads/{ticket}", uploads.put_upload, methods=["PUT"]),
     Route("/files/{name}", jobs.file, methods=["GET"]),
     *admin.ROUTES,
 )
