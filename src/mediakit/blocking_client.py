@@ -20,6 +20,7 @@ from mediakit.client.components import Components
 from mediakit.client.deliveries import Deliveries
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import io_thread
+from mediakit.client.job_words import REUSED
 from mediakit.client.listeners import Listeners
 from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.client.submissions import Take, read_take
@@ -152,7 +153,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
-            self._say(f"Reusing existing job {job.id} (no charge).")
+            self._say(REUSED.format(id=job.id))
         return job
 
     @explained_by(AsyncClient.run)

@@ -34,7 +34,7 @@ from mediakit.history.database import (
     shown_place,
 )
 from mediakit.money import format_usd
-from mediakit.notebook import current_shell, in_notebook
+from mediakit.notebook import VOILA, current_shell, in_notebook
 from mediakit.proxies_and_certificates import Proxies, http_client
 
 IN_MEMORY = ":memory:"
@@ -63,7 +63,7 @@ BROWSER_HALVES = {
 """The folders of the extensions with which a Jupyter server shows widgets."""
 # An earlier front end can start a later one, so the first match counts.
 FRONT_ENDS = {
-    "VOILA_REQUEST_URL": "Voilà",
+    VOILA: "Voilà",
     "COLAB_RELEASE_TAG": "Colab",
     "VSCODE_PID": "VS Code",
     "JPY_SESSION_NAME": "JupyterLab or Notebook",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+VOILA = "VOILA_REQUEST_URL"
+"""The environment variable that Voilà sets in kernels."""
 FIRST_VERSION_OF_THE_FORK_ONLY = (3, 14)
 
 
@@ -18,6 +21,11 @@ def current_shell() -> Any:
 def in_notebook() -> bool:
     """Return whether this process is a notebook kernel."""
     return getattr(current_shell(), "kernel", None) is not None
+
+
+def in_voila(environment: Mapping[str, str]) -> bool:
+    """Return whether this is a Voilà page, whose visitors have no folder here."""
+    return VOILA in environment
 
 
 def allow_nested_loops() -> None:

@@ -90,7 +90,7 @@ def test_totals_of_each_vendor_that_are_called_total_are_not_the_months(
 @pytest.mark.parametrize("name", ["charge_micro_usd", "model", "jobs"])
 def test_a_csv_with_two_columns_of_a_name_is_not_read(name: str) -> None:
     for other in ("0", "5"):
-        with pytest.raises(ServiceError, match=f"2 columns {name}"):
+        with pytest.raises(ServiceError, match=f"2 columns named {name}"):
             csv_frame(f"{HEAD},{name}\n{A},1,5,{other}\ntotal,1,5,{other}")
 
 

@@ -56,7 +56,9 @@ class ReportColumns:
         if name is None:
             return text
         if (count := header.count(name)) > 1:
-            text = f"The {report} could not be read: it has {count} columns {name}."
+            text = (
+                f"The {report} could not be read: it has {count} columns named {name}."
+            )
             raise ServiceError(text, status=200)
         place = header.index(name)
         header = [AS_SENT if each == CHARGE else each for each in header]

@@ -53,6 +53,7 @@ STATE_WORDS: Mapping[State, str] = MappingProxyType(
 SETTLING = "settling…"
 UNCHARGED, NOT_CHARGED_YET = "not charged", "not charged yet"
 CHARGE_UNKNOWN = "charge unknown"
+REUSED = "Reusing existing job {id} (no new charge)."
 
 
 def state_of_entry(entry: Entry) -> State:

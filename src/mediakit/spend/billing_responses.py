@@ -119,7 +119,7 @@ def csv_frame(text: str) -> pd.DataFrame:
     leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
     for name in leading:
         if (count := header.count(name)) > 1:  # ambiguous: either may be the total
-            raise unread(CSV, f"{count} columns {name}")
+            raise unread(CSV, f"{count} columns named {name}")
     rows = table_of(records)
     place, is_sum, doubts = csv_totals(rows)
     totals = [] if place is None else [rows.iloc[place].to_dict()]

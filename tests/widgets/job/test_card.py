@@ -82,7 +82,7 @@ def test_every_state_has_a_card_with_its_facts_that_needs_no_style_sheet_or_scri
         (failed("internal"), "Charge: not charged"),
         (
             state_of("completed", reused=True),
-            "Reusing an existing job: nothing was sent and nothing is charged again.",
+            f"Reusing existing job {JOB_ID} (no new charge).",
         ),
         (state_of("completed", prompt=None, kind="video-upscale"), "Video upscale"),
         (state_of("queued", prompt="one\ntwo  three"), "one\ntwo  three"),

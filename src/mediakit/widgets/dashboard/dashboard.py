@@ -17,12 +17,12 @@ from mediakit.client.budgets import budget_of
 from mediakit.client.io_thread import IOThread
 from mediakit.errors import MediakitError
 from mediakit.money import format_cents
+from mediakit.notebook import in_voila
 from mediakit.spend.dates import month_name
 from mediakit.widgets.dashboard import plots
 from mediakit.widgets.dashboard.exports import (
     TOOLTIPS,
     Format,
-    in_voila,
     link_html,
     prepare,
 )
@@ -220,8 +220,8 @@ class Dashboard:
 
     def __repr__(self) -> str:
         return (
-            f"<Dashboard of {self.month}; it shows in a notebook. In code: "
-            f'client.spend.daily(...), client.spend.monthly("{self.month}")>'
+            f"<Dashboard of {self.month}, displayed only in notebooks; in code, use "
+            f'client.spend.daily(...) or client.spend.monthly("{self.month}")>'
         )
 
     def _ipython_display_(self) -> None:

@@ -20,7 +20,6 @@ from mediakit.widgets.toolkit.styles import line_html
 if TYPE_CHECKING:
     import pandas as pd
 
-VOILA = "VOILA_REQUEST_URL"
 MOST_LINK_BYTES = 8_000_000
 
 
@@ -89,8 +88,3 @@ def link_html(prepared: Prepared) -> Markup:
         f"the limit is {size_text(MOST_LINK_BYTES)}. Use client.spend.charges()."
     )
     return line_html(text, "warn")
-
-
-def in_voila(environment: Mapping[str, str]) -> bool:
-    """Return whether this is a Voilà page, whose visitors have no folder here."""
-    return VOILA in environment

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from mediakit.api_models import JobStatus
 from mediakit.client import JobState
+from mediakit.client.job_words import REUSED
 from mediakit.history.titles import take_text
 from mediakit.media_limits import MediaInfo
 from mediakit.money import format_usd
@@ -44,7 +45,6 @@ from mediakit.widgets.job.text import (
 )
 
 PROMPT_SHOWN = 280
-REUSED = "Reusing an existing job: nothing was sent and nothing is charged again."
 ALT_LENGTH = 120
 FEW_WAITS = 3
 """The most jobs with lines of their own; more share one progress line."""
@@ -142,7 +142,7 @@ def card_html(
         as_of_html(None if _is_final(state) else as_of),
         _failure_html(state),
         _sentence_html(preview.trouble),
-        _sentence_html(REUSED if state.reused else None),
+        _sentence_html(REUSED.format(id=state.record.id) if state.reused else None),
         _details_html(state),
     )
 
@@ -279,7 +279,7 @@ def _text_lines(
     if preview.trouble:
         yield preview.trouble
     if state.reused:
-        yield REUSED
+        yield REUSED.format(id=state.record.id)
     for fact in facts_of(state):
         yield f"{fact.label}: {fact.text}"
     output = state.output_file

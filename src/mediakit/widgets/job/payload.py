@@ -12,15 +12,16 @@ from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.job_acts import ACTS, Act, Place, standing_of
+from mediakit.client.job_words import REUSED
 from mediakit.estimates import Estimate
 from mediakit.history.titles import take_text
 from mediakit.media_html import data_url
+from mediakit.notebook import in_voila
 from mediakit.web_urls import web_url
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (
     LINE_CHARACTERS,
     PROMPT_SHOWN,
-    REUSED,
     facts_of,
     line_texts,
     set_text,
@@ -51,7 +52,6 @@ TONES = {
 }
 SHAPE = re.compile(r"([1-9]\d?):([1-9]\d?)")
 USUAL_SHAPE = {"video": (16, 9), "image": (1, 1)}
-VOILA = "VOILA_REQUEST_URL"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class JobHost:
             return False
         ways = {"vary": self.vary, "use": self.uses}
         has_way = ways.get(act.name, act) is not None
-        return has_way and not (act.is_local and VOILA in environment)
+        return has_way and not (act.is_local and in_voila(environment))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def job_payload(
         "take": take_text(state.entry),
         "line": " · ".join(line_texts(state, shown.preview.info)),
         "failure": failure,
-        "reused": REUSED if state.reused else "",
+        "reused": REUSED.format(id=state.record.id) if state.reused else "",
         "trouble": state.trouble or "",
         "place": _place(state),
         "result": _result(state, shown.preview, environment),

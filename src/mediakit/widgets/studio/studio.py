@@ -23,9 +23,9 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, ratings
 from mediakit.media_html import data_url
+from mediakit.notebook import in_voila
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.dashboard.dashboard import Dashboard
-from mediakit.widgets.dashboard.exports import in_voila
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.form.funds_store import FundsStore
@@ -187,8 +187,8 @@ class Studio:
     def __repr__(self) -> str:
         label = self.client.service.label
         return (
-            f"<Studio of {label}; it shows in a notebook. "
-            "In code: client.submit(...), client.history.frame()>"
+            f"<Studio of {label}, displayed only in notebooks; in code, use "
+            "client.submit(...) and client.history.frame()>"
         )
 
     def _ipython_display_(self) -> None:
