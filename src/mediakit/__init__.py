@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mediakit.money import parse_usd as parse_usd
     from mediakit.notebook import allow_nested_loops as allow_nested_loops
     from mediakit.sweep.comparison import compare as compare
-    from mediakit.sweep.outcomes import concat as concat
+    from mediakit.sweep.results_frame import concat as concat
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
 
@@ -72,7 +72,7 @@ _HOMES = {
     "WaitTimeoutError": "errors",
     "allow_nested_loops": "notebook",
     "compare": "sweep.comparison",
-    "concat": "sweep.outcomes",
+    "concat": "sweep.results_frame",
     "connect": "entry_points",
     "doctor": "diagnosis",
     "estimate": "entry_points",

@@ -146,7 +146,7 @@ def test_a_connection_that_is_lost_during_a_claim_is_a_readable_error(
 
     with History(postgres_url) as history:
         with monkeypatch.context() as patch:
-            patch.setattr("mediakit.history.reservations.add_to_totals", cut_first)
+            patch.setattr("mediakit.history.spending_limits.add_to_totals", cut_first)
             with pytest.raises(MediakitError, match="could not be written") as caught:
                 history.claim(submission(body=b"hunter2"))
         assert "Repeating the call is safe" in str(caught.value)

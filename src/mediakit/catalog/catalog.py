@@ -125,7 +125,7 @@ class Catalog:
         """
         # Imported here: a sandbox's start does not need it.
         from mediakit.catalog.documents import load
-        from mediakit.catalog.openapi import functions_in
+        from mediakit.catalog.openapi_functions import functions_in
 
         loaded = load(document)
         declared = REQUEST_TYPES if recognise else {}

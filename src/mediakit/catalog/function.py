@@ -214,7 +214,7 @@ class Function:
                 of an object.
         """
         # Imported here: a sandbox's start does not need it.
-        from mediakit.catalog.openapi import described
+        from mediakit.catalog.openapi_functions import described
 
         path = path_of(path)
         segment = path.rsplit("/", 1)[-1]

@@ -1,6 +1,6 @@
 """Budgets, and the admission of a submission by budget and balance.
 
-`history.reservations` compares each submission with what is spent and held.
+`history.spending_limits` compares each submission with what is spent and held.
 """
 
 from __future__ import annotations

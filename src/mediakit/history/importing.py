@@ -15,7 +15,6 @@ from mediakit.history.database import batches
 from mediakit.history.entry import REBUILT, Entry, Submission, plain_values, rebuilt_key
 from mediakit.history.merging import Changes, changes_from_job
 from mediakit.history.ratings import Judgement
-from mediakit.history.reservations import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.rows import (
     change_entry,
     first_entry,
@@ -25,6 +24,7 @@ from mediakit.history.rows import (
     write_request,
 )
 from mediakit.history.search import search_text
+from mediakit.history.spending_limits import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.store import History
 from mediakit.history.tables import entries, judgements, upsert, upserting
 

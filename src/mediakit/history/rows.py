@@ -39,7 +39,6 @@ from mediakit.history.entry import (
     rebuilt_key,
 )
 from mediakit.history.merging import Changes, changes_from_rebuilt
-from mediakit.history.reservations import change_totals
 from mediakit.history.search import (
     SEARCHED,
     TITLED_BY,
@@ -47,6 +46,7 @@ from mediakit.history.search import (
     searched_title,
     words_of,
 )
+from mediakit.history.spending_limits import change_totals
 from mediakit.history.tables import entries, judgements, parents, upserting
 
 Order = Literal["newest", "oldest", "dearest"]

@@ -25,17 +25,6 @@ from mediakit.history.merging import (
     changes_from_stop,
 )
 from mediakit.history.open_file import REPLACED
-from mediakit.history.reservations import (
-    BudgetLimit,
-    BudgetUse,
-    Spendable,
-    account_total,
-    budget_total,
-    refuse_beyond_budget,
-    reserve,
-    sweep_total,
-    total,
-)
 from mediakit.history.rows import (
     Chosen,
     Order,
@@ -49,6 +38,17 @@ from mediakit.history.rows import (
     where,
     whole_entries,
     write_request,
+)
+from mediakit.history.spending_limits import (
+    BudgetLimit,
+    BudgetUse,
+    Spendable,
+    account_total,
+    budget_total,
+    refuse_beyond_budget,
+    reserve,
+    sweep_total,
+    total,
 )
 from mediakit.history.tables import entries, origins, totals, upsert
 from mediakit.history.tables import parents as parent_jobs

@@ -20,7 +20,7 @@ from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
 from mediakit.rules import ValueDescription
 from mediakit.safe_text import shown
-from mediakit.sweep.outcomes import REPAIR, Row, rows_of
+from mediakit.sweep.results_frame import REPAIR, Row, rows_of
 from mediakit.sweep.scoring import Fetch, ScoredOutput, Scorer, score_outputs
 
 if TYPE_CHECKING:

@@ -20,15 +20,7 @@ from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import ratings
 from mediakit.sweep.comparison import Comparison, compare, compare_sweeps
 from mediakit.sweep.export import Exported, export
-from mediakit.sweep.outcomes import (
-    Progress,
-    frame_of,
-    number_scores,
-    preferences_of,
-    rows_of,
-    score_texts,
-    scores_frame,
-)
+from mediakit.sweep.outcomes import Progress
 from mediakit.sweep.outputs import (
     OutputFiles,
     entry_of,
@@ -43,6 +35,14 @@ from mediakit.sweep.rankings import (
     cost_of_keeper,
     jobs_once,
     pareto,
+)
+from mediakit.sweep.results_frame import (
+    frame_of,
+    number_scores,
+    preferences_of,
+    rows_of,
+    score_texts,
+    scores_frame,
 )
 from mediakit.sweep.run import IN_FLIGHT, Run
 from mediakit.sweep.scorer_identity import is_asynchronous

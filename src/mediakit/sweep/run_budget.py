@@ -13,9 +13,9 @@ from mediakit.client.components import Components
 from mediakit.errors import BudgetError, InputError
 from mediakit.estimates import Estimate
 from mediakit.history import BudgetUse, History
+from mediakit.money import format_usd
 from mediakit.rules import ValueDescription
 from mediakit.safe_text import shown
-from mediakit.sweep.outcomes import over_text
 
 UNTRIED_MARGIN = Fraction(5, 4)
 """The reserve for each micro-USD of a hold until there is a charge."""
@@ -168,3 +168,95 @@ class RunBudget:
         except BaseException:
             self._limit_micro_usd = before_micro_usd
             raise
+
+
+def over_text(self, hold_micro_usd: int) -> str:
+        """Explain that a cell exceeds this budget."""
+        use = await self.use()
+        if self._shared is not None:
+            label = self._shared.label(self._components.clock.now())
+            ask = self._components.account_history.ask
+            use = await ask(History.budget_use, label)
+        return over_text(
+            hold_micro_usd,
+            use,
+            self._limit_micro_usd or 0,
+            ratio=float(self._largest_ratio or 1),
+            shared=self._shared,
+        )
+
+    async def limits_for(
+        self, prices: Sequence[Estimate], *, are_cells: bool
+    ) -> list[int | None]:
+        """Return the limit that each request needs; None if the limit covers it.
+
+        The sweep cannot raise a shared budget.
+        """
+        limit_micro_usd = await self._current_limit_micro_usd()
+        if limit_micro_usd is None or not prices:
+            return [None] * len(prices)
+        use = await self.use()
+        is_alone = not use.reserved_micro_usd
+        margin = self.margin(is_alone=is_alone) if are_cells else Fraction(1)
+
+        def needed(price: Estimate) -> int | None:
+            if price.hold_micro_usd is None:
+                return None  # no limit covers an unknown price
+            held_micro_usd = use.reserved_micro_usd + price.hold_micro_usd
+            needed_micro_usd = use.spent_micro_usd + ceil(margin * held_micro_usd)
+            return needed_micro_usd if needed_micro_usd > limit_micro_usd else None
+
+        return [*map(needed, prices)]
+
+    async def accepts_unknown_prices(self) -> bool:
+        """Return whether a request of unknown price may be sent: without a budget."""
+        if self._shared or self._components.admission.budget:
+            return False
+        return await self._current_limit_micro_usd() is None
+
+    async def _current_limit_micro_usd(self) -> int | None:
+        """Return the limit of this sweep alone, perhaps from an earlier run."""
+        if self.own_limit_micro_usd is not None or not self._is_past:
+            return self.own_limit_micro_usd
+        ask = self._components.account_history.ask
+        latest = await ask(History.sweep_limit, self._sweep)
+        return None if latest is None else latest.limit_micro_usd
+
+    @contextmanager
+    def raised_to(self, limit_micro_usd: int | None) -> Iterator[None]:
+        """Raise the sweep's limit within the block, at the user's request.
+
+        A limit of None changes nothing. If nothing is sent, the earlier limit is
+        restored.
+        """
+        before_micro_usd = self._limit_micro_usd
+        if limit_micro_usd is not None:
+            self._limit_micro_usd = limit_micro_usd
+        try:
+            yield
+        except BaseException:
+            self._limit_micro_usd = before_micro_usd
+            raise
+
+
+def over_text(
+    hold_micro_usd: int,
+    use: BudgetUse,
+    limit_micro_usd: int,
+    *,
+    ratio: float,
+    shared: Budget | None,
+) -> str:
+    """Explain that a cell exceeds the budget of its run.
+
+    `ratio` is the highest ratio of a charge to its hold.
+    """
+    drift = f" (charges were up to {ratio:.2f} times what was held)"
+    name = "" if shared is None else f" {shown(shared.name)}"
+    held_micro_usd = use.reserved_micro_usd
+    return (
+        f"Not sent: {format_usd(hold_micro_usd)}{drift if ratio > 1 else ''} would "
+        f"exceed the {format_usd(limit_micro_usd)} budget{name} "
+        f"({format_usd(use.spent_micro_usd)} spent"
+        f"{f', {format_usd(held_micro_usd)} held' if held_micro_usd else ''})."
+    )

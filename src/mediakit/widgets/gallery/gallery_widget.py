@@ -52,6 +52,7 @@ SCRIPTS = (
     "tile.js",
     "filters.js",
     "head.js",
+    "keys.js",
     "wall.js",
 )
 UPDATES_EVERY_S = 0.2

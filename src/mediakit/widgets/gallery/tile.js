@@ -11,7 +11,7 @@ class Tile {
     const select = () => wall.toggleSelected(this.index);
     this.select = this.button("✓", "Select for comparing (S)", select, "mk-wall-select");
     const { keep } = wall.acts;
-    this.keep = this.button(keep.label, `${keep.hint} (${keep.key})`, () => wall.judgeKey(this.now, "k"), "mk-wall-keep");
+    this.keep = this.button(keep.label, `${keep.hint} (${keep.key})`, () => wall.keyboard.judgeKey(this.now, "k"), "mk-wall-keep");
     this.more = this.button("⋯", "More actions (A)", () => this.openMenu());
     this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
     this.keep.hidden = !wall.can.judge;

@@ -1,19 +1,6 @@
-// The wall itself: the page that the kernel shows, and what keys and buttons ask for.
+// The wall itself: the page that the kernel shows, and what its buttons do.
 
 const NARROW_PX = 620;
-// The wall's own keys, beside those of acts.
-const WALL_KEYS = [
-  ["Space", "play"],
-  ["← ↑ → ↓", "move"],
-  ["Enter", "open"],
-  ["S", "select"],
-  ["C", "compare"],
-  ["A", "actions", "tile"],
-  ["R", "go to Retry", "retry"],
-  ["B", "blind A/B", "prefer"],
-  ["/", "filter"],
-];
-const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
 const LONG = ["copy", "act", "export", "recipe", "rest", "retry"]; // what may take its time
 
 const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
@@ -31,10 +18,6 @@ class Wall {
     this.startedMs = new Map();
     this.can = model.get("can");
     this.acts = model.get("acts");
-    // What can be done with a result by a key: judging it, or its menu opened there.
-    const isHere = ({ key, places }) =>
-      key && ((this.can.judge && places.includes("tile")) || (this.can.tile && places.includes("menu")));
-    this.keyed = Object.values(this.acts).filter(isHere);
     this.build();
     el.append(this.root);
     this.handlers = {
@@ -167,6 +150,7 @@ class Wall {
     this.grid.setAttribute("aria-multiselectable", "true");
     this.scroll = makeBox("mk-wall-scroll", this.grid);
     this.nothing = make("p", "mk-quiet mk-small-print mk-wall-nothing");
+    this.keyboard = new Keyboard(this);
     this.buildFoot();
     this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
@@ -175,7 +159,6 @@ class Wall {
     const below = [this.scroll, this.nothing, this.pager, this.foot, this.spoken];
     this.root.append(hides, ...this.head.parts, this.filters.row, this.trouble, ...below);
     this.views = new IntersectionObserver((entries) => this.see(entries), { threshold: 0.2 });
-    this.grid.addEventListener("keydown", (event) => this.key(event));
     this.grid.addEventListener("focusin", ({ target }) => {
       const tile = target.closest(".mk-wall-tile");
       if (tile) this.activate(Number(tile.dataset.index));
@@ -196,9 +179,7 @@ class Wall {
     const turns = [this.previous, this.pageText, this.next];
     this.pager = makeRole("mk-row mk-wall-pager", "navigation", ...turns);
     this.pager.setAttribute("aria-label", "Pages");
-    const acts = this.keyed.map(({ key, label }) => [key, label.toLowerCase()]);
-    const own = WALL_KEYS.filter(([, , can]) => !can || this.can[can]);
-    this.foot = makeBox("mk-wall-foot", makeKeys([...acts, ...own], { isOpen: true }));
+    this.foot = makeBox("mk-wall-foot", makeKeys(this.keyboard.list, { isOpen: true }));
   }
 
   // Words.
@@ -419,7 +400,7 @@ class Wall {
     this.head.drawTools();
   }
 
-  // Focus and the keyboard.
+  // Focus and clicks.
 
   activate(index) {
     this.active = index;
@@ -443,86 +424,13 @@ class Wall {
     else if (event.target.closest(".mk-wall-media")) tile.play();
   }
 
-  key(event) {
-    const root = event.target.closest(".mk-wall-tile");
-    if (!root || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, audio")) return;
-    if (event.target.closest("button") && ["Enter", " "].includes(event.key)) return;
-    const tile = this.tiles.get(Number(root.dataset.index));
-    if (tile && this.press(event.key, tile)) event.preventDefault();
-  }
-
-  // Returns whether the key means something here.
-  press(key, tile) {
-    if (key in KEYS) return this.move(KEYS[key]);
-    if (this.judgeKey(tile.now, key) || this.actKey(tile, key)) return true;
-    const acts = {
-      " ": () => tile.play(),
-      Enter: () => this.compare([tile.now]),
-      a: () => tile.openMenu(),
-      s: () => this.toggleSelected(tile.index),
-      c: () => this.compareChosen(),
-      b: () => this.blind(),
-      r: () => tile.retry?.focus(), // no key pays but Enter or Space on a button
-      "/": () => this.filters.open(),
-      Home: () => this.goTo(this.cells[0]),
-      End: () => this.goTo(this.cells.at(-1)),
-      PageUp: () => this.turn(-1),
-      PageDown: () => this.turn(1),
-      Escape: () => this.selectOnly(new Set()),
-    };
-    const act = acts[key.length === 1 ? key.toLowerCase() : key];
-    act?.();
-    return Boolean(act);
-  }
-
-  // Returns whether the key is the one of an act; nothing is done by it alone.
-  actKey(tile, key) {
-    const act = this.keyed.find((each) => each.key.toLowerCase() === key.toLowerCase());
-    const edit = { tags: () => this.editTags(tile), note: () => this.editNote(tile) };
-    if (act) (edit[act.name] ?? (() => tile.openMenu(act.name)))();
-    return Boolean(act);
-  }
-
   goTo(cell) {
     if (!cell) return;
     this.activate(cell.index);
     this.focusTile();
   }
 
-  move(way) {
-    const at = this.cells.findIndex((cell) => cell.index === this.active);
-    const by = { left: -1, right: 1 }[way];
-    if (by === undefined) this.goTo(this.beyond(way));
-    else if (this.cells[at + by]) this.goTo(this.cells[at + by]);
-    else this.turn(by, { last: by < 0 });
-    return true;
-  }
-
-  // The nearest cell of the next line up or down, as it is on the page.
-  beyond(way) {
-    const box = ({ index }) => this.tiles.get(index).root.getBoundingClientRect();
-    const from = box({ index: this.active });
-    const sign = way === "up" ? -1 : 1;
-    const others = this.cells
-      .map((cell) => ({ cell, box: box(cell) }))
-      .map((each) => ({ ...each, down: sign * (each.box.top - from.top), across: Math.abs(each.box.left - from.left) }))
-      .filter(({ down }) => down > from.height / 2)
-      .sort((one, other) => one.down - other.down || one.across - other.across);
-    const line = others.filter(({ down }) => down < others[0].down + from.height / 2);
-    return line.sort((one, other) => one.across - other.across)[0]?.cell;
-  }
-
   // Ratings and the like.
-
-  // Returns whether the key judges.
-  judgeKey(cell, key) {
-    if (!this.can.judge || !cell?.job) return false;
-    if (/^[0-5]$/.test(key)) this.judge(cell, { rating: Number(key) || null });
-    else if (key.toLowerCase() === this.acts.keep.key.toLowerCase()) this.judge(cell, { keep: !cell.keep });
-    else return false;
-    return true;
-  }
 
   async judge(cell, changes) {
     if (cell.status === "failed" && (changes.rating || changes.keep)) {

@@ -31,8 +31,9 @@ from mediakit.sweep import (
     rows_of,
 )
 from mediakit.sweep.cells import total_of
-from mediakit.sweep.outcomes import Outcome, score_texts
+from mediakit.sweep.outcomes import Outcome
 from mediakit.sweep.outputs import job_of
+from mediakit.sweep.results_frame import score_texts
 from mediakit.widgets.gallery import (
     Done,
     Gallery,

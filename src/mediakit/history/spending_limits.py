@@ -1,4 +1,4 @@
-"""The limits of a submission, and the totals that they are compared with.
+"""Refuses claims beyond balance and budgets, and keeps the totals of both.
 
 Summing the 100,000 jobs of a budget takes several times as long as a claim
 (`benchmarks/history.py`). So the transaction that changes an entry also changes the

@@ -1,4 +1,7 @@
-"""Functions described by a service: by a JSON Schema or an OpenAPI document."""
+"""Functions from OpenAPI documents and JSON Schemas, which have no prices.
+
+The user's rates for such functions are in `own_rates`.
+"""
 
 from __future__ import annotations
 

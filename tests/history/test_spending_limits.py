@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import BudgetLimit, BudgetUse, History, Spendable
-from mediakit.history import reservations as limits_module
+from mediakit.history import spending_limits as limits_module
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.soak import trials
 from tests.support.submissions import (
@@ -463,7 +463,7 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     }[limit]
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
-    check = f"mediakit.history.reservations.refuse_beyond_{limit}"
+    check = f"mediakit.history.spending_limits.refuse_beyond_{limit}"
     decide = getattr(limits_module, f"refuse_beyond_{limit}")
 
     def slowly(*args):

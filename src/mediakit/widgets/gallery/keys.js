@@ -1,0 +1,105 @@
+// The keys of the wall: the list below it, and what each key does.
+
+// The wall's own keys; those of acts come from the kernel.
+const WALL_KEYS = [
+  ["Space", "play"],
+  ["← ↑ → ↓", "move"],
+  ["Enter", "open"],
+  ["S", "select"],
+  ["C", "compare"],
+  ["A", "actions", "tile"],
+  ["R", "go to Retry", "retry"],
+  ["B", "blind A/B", "prefer"],
+  ["/", "filter"],
+];
+const ARROWS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
+
+class Keyboard {
+  constructor(wall) {
+    this.wall = wall;
+    // Acts with a key that judge a result, or open its menu at the act.
+    const isHere = ({ key, places }) =>
+      key && ((wall.can.judge && places.includes("tile")) || (wall.can.tile && places.includes("menu")));
+    this.acts = Object.values(wall.acts).filter(isHere);
+    wall.grid.addEventListener("keydown", (event) => this.onKeyDown(event));
+  }
+
+  // The keys and their names, for the list below the wall.
+  get list() {
+    const acts = this.acts.map(({ key, label }) => [key, label.toLowerCase()]);
+    return [...acts, ...WALL_KEYS.filter(([, , can]) => !can || this.wall.can[can])];
+  }
+
+  onKeyDown(event) {
+    const root = event.target.closest(".mk-wall-tile");
+    if (!root || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, audio")) return;
+    if (event.target.closest("button") && ["Enter", " "].includes(event.key)) return;
+    const tile = this.wall.tiles.get(Number(root.dataset.index));
+    if (tile && this.press(event.key, tile)) event.preventDefault();
+  }
+
+  // Returns whether the key means something here.
+  press(key, tile) {
+    if (key in ARROWS) return this.move(ARROWS[key]);
+    if (this.judgeKey(tile.now, key) || this.actKey(tile, key)) return true;
+    const acts = {
+      " ": () => tile.play(),
+      Enter: () => this.wall.compare([tile.now]),
+      a: () => tile.openMenu(),
+      s: () => this.wall.toggleSelected(tile.index),
+      c: () => this.wall.compareChosen(),
+      b: () => this.wall.blind(),
+      r: () => tile.retry?.focus(), // no key pays but Enter or Space on a button
+      "/": () => this.wall.filters.open(),
+      Home: () => this.wall.goTo(this.wall.cells[0]),
+      End: () => this.wall.goTo(this.wall.cells.at(-1)),
+      PageUp: () => this.wall.turn(-1),
+      PageDown: () => this.wall.turn(1),
+      Escape: () => this.wall.selectOnly(new Set()),
+    };
+    const act = acts[key.length === 1 ? key.toLowerCase() : key];
+    act?.();
+    return Boolean(act);
+  }
+
+  // Returns whether the key is the one of an act; nothing is done by it alone.
+  actKey(tile, key) {
+    const act = this.acts.find((each) => each.key.toLowerCase() === key.toLowerCase());
+    const edit = { tags: () => this.wall.editTags(tile), note: () => this.wall.editNote(tile) };
+    if (act) (edit[act.name] ?? (() => tile.openMenu(act.name)))();
+    return Boolean(act);
+  }
+
+  move(way) {
+    const at = this.wall.cells.findIndex((cell) => cell.index === this.wall.active);
+    const by = { left: -1, right: 1 }[way];
+    if (by === undefined) this.wall.goTo(this.nearest(way));
+    else if (this.wall.cells[at + by]) this.wall.goTo(this.wall.cells[at + by]);
+    else this.wall.turn(by, { last: by < 0 });
+    return true;
+  }
+
+  // The nearest cell of the next line up or down, as it is on the page.
+  nearest(way) {
+    const box = ({ index }) => this.wall.tiles.get(index).root.getBoundingClientRect();
+    const from = box({ index: this.wall.active });
+    const sign = way === "up" ? -1 : 1;
+    const others = this.wall.cells
+      .map((cell) => ({ cell, box: box(cell) }))
+      .map((each) => ({ ...each, down: sign * (each.box.top - from.top), across: Math.abs(each.box.left - from.left) }))
+      .filter(({ down }) => down > from.height / 2)
+      .sort((one, other) => one.down - other.down || one.across - other.across);
+    const line = others.filter(({ down }) => down < others[0].down + from.height / 2);
+    return line.sort((one, other) => one.across - other.across)[0]?.cell;
+  }
+
+  // Returns whether the key judges.
+  judgeKey(cell, key) {
+    if (!this.wall.can.judge || !cell?.job) return false;
+    if (/^[0-5]$/.test(key)) this.wall.judge(cell, { rating: Number(key) || null });
+    else if (key.toLowerCase() === this.wall.acts.keep.key.toLowerCase()) this.wall.judge(cell, { keep: !cell.keep });
+    else return false;
+    return true;
+  }
+}
