@@ -88,7 +88,7 @@ class MediaLimits:
             lengths.append(f"{self.total_s:g} s in total")
         yield ", ".join(filter(None, lengths))
         yield _span_words(self.min_fps, self.max_fps, " fps")
-        yield _span_words(self.min_pixels, self.max_pixels, " pixels")
+        yield _pixel_words(self.min_pixels, self.max_pixels)
         if self.max_size_bytes is not None:
             yield f"up to {self.max_size_bytes / 1e6:g} MB"
 
@@ -165,13 +165,28 @@ def _range_words(low: float | None, high: float | None, unit: str) -> str:
             return f"{low:,.12g} to {high:,.12g}{unit}"
 
 
-def _span_words(low: float | None, high: float | None, unit: str) -> str:
+def _span_words(
+    low: float | None, high: float | None, unit: str, about: str = ""
+) -> str:
     match low, high:
         case None, None:
             return ""
         case low, None:
-            return f"at least {low:,g}{unit}"
+            return f"at least {about}{low:,g}{unit}"
         case None, high:
-            return f"up to {high:,.12g}{unit}"
+            return f"up to {about}{high:,.12g}{unit}"
         case low, high:
-            return f"{low:,.12g}\N{EN DASH}{high:,.12g}{unit}"
+            return f"{about}{low:,.12g}\N{EN DASH}{high:,.12g}{unit}"
+
+
+def _pixel_words(low: int | None, high: int | None) -> str:
+    """Format a range of pixels for people: "about 0.4\N{EN DASH}8.3 megapixels"."""
+    least, most = _megapixels(low), _megapixels(high)
+    if 0 in (least, most):
+        return _span_words(low, high, " pixels")
+    is_exact = all(pixels is None or pixels % 100_000 == 0 for pixels in (low, high))
+    return _span_words(least, most, " megapixels", "" if is_exact else "about ")
+
+
+def _megapixels(pixels: int | None) -> float | None:
+    return None if pixels is None else round(pixels / 1e6, 1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mediakit.catalog import Catalog
 from mediakit.estimates import EstimateKind
 from mediakit.media import facts_of, lengths_wanted, preflight
-from mediakit.media_limits import MediaInfo
+from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts
 
@@ -100,6 +100,24 @@ def test_all_that_is_wrong_with_one_file_is_one_problem() -> None:
         "407,696 to 8,295,044 pixels "
         "(got video/webm, 12 frames per second and 64x36 = 2,304 pixels)"
     )
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ({"max_pixels": 6_000_000}, "up to 6 megapixels"),
+        ({"max_pixels": 8_294_400}, "up to about 8.3 megapixels"),
+        (
+            {"min_pixels": 407_696, "max_pixels": 8_295_044},
+            "about 0.4\N{EN DASH}8.3 megapixels",
+        ),
+        ({"min_pixels": 2304}, "at least 2,304 pixels"),
+    ],
+)
+def test_the_size_of_pictures_is_written_in_megapixels(
+    limits: dict[str, Any], text: str
+) -> None:
+    assert MediaLimits(**limits).words == text
 
 
 def test_one_clip_that_is_too_long_is_not_also_too_long_together() -> None:

@@ -27,7 +27,7 @@ from tests.support.samples.media_samples import make_mp4
 from tests.support.samples.walls import Page
 from tests.support.widgets import alert, page, press, say, until
 from tests.sweep.runs import PATIENCE_S, run
-from tests.sweep.service import Outcome
+from tests.sweep.service import Outcome, Service
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 MakeForm = Callable[..., Form]
@@ -330,3 +330,20 @@ def test_the_copied_sweep_runs_within_the_budget_or_the_price_of_its_panel(
     )
     assert results.progress.budget_micro_usd == 450_000
     assert results.progress.spent_micro_usd <= 450_000
+
+
+def test_a_wall_says_why_a_budget_does_not_let_a_cell_of_unknown_price_be_sent(
+    tmp_path: Path, wall: Callable[[Any], Page]
+) -> None:
+    service = Service()
+    service.decide = lambda *_: Outcome(fails="provider_error", reads=1)
+    with service.client(tmp_path) as client:
+        alone = wall(run(client, client.sweep("text-to-image", prompt=["a"])))
+        until(lambda: alone.cell(0).get("retry") == "Retry (R) · price unknown")
+
+        plan = client.sweep("text-to-image", prompt=["a", "b"])
+        shown = wall(run(client, plan, budget="$5"))
+        reason = "It cannot be retried: its price is unknown"
+        until(lambda: reason in shown.cell(0).get("problem", ""))
+        assert "price of this request is unknown" in shown.cell(1)["problem"]
+        assert not any(shown.cell(index).get("retry") for index in (0, 1))

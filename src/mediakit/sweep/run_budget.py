@@ -130,68 +130,6 @@ class RunBudget:
 
         The sweep cannot raise a shared budget.
         """
-        limit_micro_usd = self.own_limit_micro_usd
-        if limit_micro_usd is None and self._is_past:
-            limit_micro_usd = await self._latest_limit_micro_usd()
-        if limit_micro_usd is None or not prices:
-            return [None] * len(prices)
-        use = await self.use()
-        is_alone = not use.reserved_micro_usd
-        margin = self.margin(is_alone=is_alone) if are_cells else Fraction(1)
-
-        def needed(price: Estimate) -> int | None:
-            if price.hold_micro_usd is None:
-                return None  # no limit covers an unknown price
-            held_micro_usd = use.reserved_micro_usd + price.hold_micro_usd
-            needed_micro_usd = use.spent_micro_usd + ceil(margin * held_micro_usd)
-            return needed_micro_usd if needed_micro_usd > limit_micro_usd else None
-
-        return [*map(needed, prices)]
-
-    async def _latest_limit_micro_usd(self) -> int | None:
-        ask = self._components.account_history.ask
-        latest = await ask(History.sweep_limit, self._sweep)
-        return None if latest is None else latest.limit_micro_usd
-
-    @contextmanager
-    def raised_to(self, limit_micro_usd: int | None) -> Iterator[None]:
-        """Raise the sweep's limit within the block, at the user's request.
-
-        A limit of None changes nothing. If nothing is sent, the earlier limit is
-        restored.
-        """
-        before_micro_usd = self._limit_micro_usd
-        if limit_micro_usd is not None:
-            self._limit_micro_usd = limit_micro_usd
-        try:
-            yield
-        except BaseException:
-            self._limit_micro_usd = before_micro_usd
-            raise
-
-
-def over_text(self, hold_micro_usd: int) -> str:
-        """Explain that a cell exceeds this budget."""
-        use = await self.use()
-        if self._shared is not None:
-            label = self._shared.label(self._components.clock.now())
-            ask = self._components.account_history.ask
-            use = await ask(History.budget_use, label)
-        return over_text(
-            hold_micro_usd,
-            use,
-            self._limit_micro_usd or 0,
-            ratio=float(self._largest_ratio or 1),
-            shared=self._shared,
-        )
-
-    async def limits_for(
-        self, prices: Sequence[Estimate], *, are_cells: bool
-    ) -> list[int | None]:
-        """Return the limit that each request needs; None if the limit covers it.
-
-        The sweep cannot raise a shared budget.
-        """
         limit_micro_usd = await self._current_limit_micro_usd()
         if limit_micro_usd is None or not prices:
             return [None] * len(prices)

@@ -261,7 +261,7 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     )
     assert sweep(form)["run"] == "Run about 4 of 8 · up to $1.50"
     say(form, "sweep", budget="$0.10")
-    assert sweep(form)["fits"] == "0 of 8 fit in $0.10."
+    assert sweep(form)["fits"] == "No new cell fits in $0.10."
     assert sweep(form)["off"]
     say(form, "sweep", budget="3 EUR")
     assert sweep(form)["fits"] == AMOUNT
@@ -287,9 +287,9 @@ def test_what_a_budget_has_paid_for_already_fits_no_second_time(
     assert sweep(form)["fits"] == "2 of 3 fit in $0.45."
     run(form)
 
-    left = "0 of 1 fit in the $0.042 left of $0.45."
+    left = "No new cell fits in the $0.042 left of $0.45."
     until(lambda: sweep(form)["fits"] == left, form)
-    until(lambda: sweep(form)["run"] == "Run 0 of 1 · $0.00", form)
+    until(lambda: sweep(form)["run"] == "No cell fits the budget", form)
     assert sweep(form)["off"]
     assert len(own_client.history.frame()) == 2
     say(form, "sweep", budget="$0.70")

@@ -12,7 +12,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.sweeps.plan_view import AMOUNT, PlanView
+from mediakit.widgets.sweeps.plan_view import AMOUNT, NOTHING_FITS, PlanView
 from tests.support.widgets import every, shown, until
 from tests.sweep.runs import run
 
@@ -21,7 +21,7 @@ PROMPTS = ["a gull", "a kite"]
 
 def run_button(view: PlanView) -> Any:
     """Return the button that runs the plan, or shows what is owned."""
-    words = ("Run", "Show")
+    words = ("Run", "Show", NOTHING_FITS)
     return next(
         each
         for each in every(view.widget)
@@ -49,7 +49,7 @@ def test_the_button_says_what_the_budget_allows_and_then_what_is_left_of_it(
     (budget,) = (each for each in every(view.widget) if isinstance(each, w.Text))
     assert run_button(view).description == "Run 3 cells · $0.612"
     budget.value = "$0.1"
-    assert "0 of 3 fit in $0.10." in words(view)
+    assert "No new cell fits in $0.10." in words(view)
     assert run_button(view).disabled
     budget.value = "abc"
     assert AMOUNT in words(view)
@@ -60,11 +60,11 @@ def test_the_button_says_what_the_budget_allows_and_then_what_is_left_of_it(
 
     run_button(view).click()
 
-    until(lambda: "0 of 1 fit in the $0.042 left of $0.45." in words(view))
-    until(lambda: run_button(view).description == "Run 0 of 1 · $0.00", view)
+    until(lambda: "No new cell fits in the $0.042 left of $0.45." in words(view))
+    until(lambda: run_button(view).description == "No cell fits the budget", view)
     assert run_button(view).disabled
     # What they have would cost as much anew.
-    assert "already yours · $0 instead of $0.408" in words(view)
+    until(lambda: "already yours · $0 instead of $0.408" in words(view), view)
     budget.value = ""
     assert run_button(view).description == "Run 1 cell · $0.204"
     view.close()

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
 
 AMOUNT = "Enter an amount, such as $5."
+PRICE_UNKNOWN = "The price is unknown, so the budget cannot be enforced."
+NOTHING_FITS = "No cell fits the budget"
 UPDATES_EVERY_S = 2.0
 CHANGED = (
     "The button now says “{}” instead of “{}”. Nothing was sent. Press it again to run "
@@ -92,9 +94,12 @@ class SweepBudget:
         amount = format_usd(self.limit_micro_usd)
         if self.used_micro_usd:
             amount = f"the {format_usd(self.left_micro_usd)} left of {amount}"
-        is_part = 0 < part.count < new
-        pairs = pairs_text(plan, self.left_micro_usd) if is_part else ""
-        about = "" if part.is_sure or not part.count else "About "
+        if not part.count:
+            prices = plan.estimates_by_kind().values()
+            is_unknown = all(price.hold_micro_usd is None for price in prices)
+            return PRICE_UNKNOWN if is_unknown else f"No new cell fits in {amount}."
+        pairs = pairs_text(plan, self.left_micro_usd) if part.count < new else ""
+        about = "" if part.is_sure else "About "
         return f"{about}{part.count:,} of {new:,} fit in {amount}{pairs}."
 
     def allows(self, plan: PlanFacts) -> bool:
@@ -108,6 +113,8 @@ class SweepBudget:
         if not new:
             return f"Show {_cells(len(plan))} · $0.00"
         part = self.sent(plan)
+        if not part.count:
+            return NOTHING_FITS
         if part.count == new:
             return f"Run {_cells(new)} · {part.price.text}"
         if part.is_sure:
@@ -305,7 +312,9 @@ def plan_html(plan: PlanFacts, budget: SweepBudget | None = None) -> Markup:
     if counts[CellState.OWNED]:
         figures.append((f"{counts[CellState.OWNED]:,}", _owned_text(plan)))
     new = f"{counts[CellState.NEW]:,} new{_kinds(plan)}"
-    if part.count < counts[CellState.NEW]:
+    if not part.count and counts[CellState.NEW]:
+        new = f"no new cell fits the budget{_kinds(plan)}"
+    elif part.count < counts[CellState.NEW]:
         about = "" if part.is_sure else "about "
         new = (
             f"{about}{part.count:,} of {counts[CellState.NEW]:,} will run{_kinds(plan)}"

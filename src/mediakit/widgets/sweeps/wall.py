@@ -48,6 +48,9 @@ from mediakit.widgets.toolkit.throttle import Paced
 NO_RETRY = (
     "This cell cannot be sent again: it already has a result, or one is being made."
 )
+NO_RETRY_WITHIN_BUDGET = (
+    "It cannot be retried: its price is unknown, so the budget cannot be enforced."
+)
 
 
 class SweepWall:
@@ -113,7 +116,7 @@ class SweepWall:
                     prompt=prompt if isinstance(prompt, str) else None,
                     take=planned.take,
                     status=status,
-                    problem=outcome.problem,
+                    problem=self._problem(index, outcome),
                     media_type=outcome.media_type,
                     url=outcome.output_url,
                     charge_micro_usd=outcome.charge_micro_usd,
@@ -186,6 +189,15 @@ class SweepWall:
 
     # -- sending a cell again -----------------------------------------------------
 
+    def _problem(self, cell: int, outcome: Outcome) -> str | None:
+        """Return the problem of a cell, and why it has no Retry button."""
+        retry = self._retries.get(cell)
+        if retry is None or not retry.is_unenforceable:
+            return outcome.problem
+        if outcome.status is CellStatus.UNSENT:
+            return outcome.problem  # it names the budget
+        return f"{outcome.problem or ''} {NO_RETRY_WITHIN_BUDGET}".lstrip()
+
     def _retry_text(self, cell: int) -> str:
         """Return the label of a cell's Retry button; "" without one."""
         run = self._results.run
@@ -207,8 +219,13 @@ class SweepWall:
                 retries[cell] = retry
         prices = [retry.price for retry in retries.values()]
         limits = await run.budget.limits_for(prices, are_cells=True)
+        accepts_all = await run.budget.accepts_unknown_prices()
         self._retries = {
-            cell: replace(retry, limit_micro_usd=limit)
+            cell: replace(
+                retry,
+                limit_micro_usd=limit,
+                is_unenforceable=retry.price.hold_micro_usd is None and not accepts_all,
+            )
             for (cell, retry), limit in zip(retries.items(), limits, strict=True)
         }
         unsent = [r for r in retries.values() if r.outcome.status is CellStatus.UNSENT]
@@ -309,10 +326,15 @@ class Retry:
     outcome: Outcome
     limit_micro_usd: int | None = None
     """The raised budget; None if the budget covers the price."""
+    is_unenforceable: bool = False
+    """Whether the price is unknown and there is a budget."""
 
     @property
     def text(self) -> str:
-        price = self.price.text
+        """Return the label of the button; "" if it cannot be sent."""
+        if self.is_unenforceable:
+            return ""
+        price = "price unknown" if self.price.low is None else self.price.text
         if self.limit_micro_usd is None:
             return f"Retry (R) \N{MIDDLE DOT} {price}"
         limit = format_usd(self.limit_micro_usd)
