@@ -223,7 +223,7 @@ class JobBilling(Record):
 
     @property
     def is_unreadable(self) -> bool:
-        """Return whether it is neither a charge nor the announcement of one."""
+        """Return whether it neither contains nor announces a charge."""
         is_charge = self.charge_micro_usd is not None
         return self.state is None or (
             self.state is BillingState.SETTLED and not is_charge
@@ -379,7 +379,7 @@ class Balance(Record):
     """The balance and other funds that can be spent (spec 2.4)."""
 
     balance_micro_usd: _WholeNumber
-    """0 if the service names only the rest of an invoice cycle."""
+    """0 if the service reports only the rest of an invoice cycle."""
     postpaid: Postpaid | None = None
 
     @model_validator(mode="before")
@@ -395,7 +395,7 @@ class Balance(Record):
 
     @property
     def spendable_micro_usd(self) -> MicroUSD:
-        """Return what is left of an active cycle, else the balance (spec 2.4, 8).
+        """Return the rest of an active cycle, else the balance (spec 2.4, 8).
 
         The specification does not define an inactive cycle: a cycle with nothing left
         counts as inactive if there is a balance. The service decides on each

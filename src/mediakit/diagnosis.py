@@ -124,7 +124,7 @@ def doctor(
     home: str | Path | None = None,
     history: str | Path | None = None,
 ) -> Diagnosis:
-    """Report what is installed and configured, whether it works, and what is missing.
+    """Report installed packages and settings, whether they work, and what is missing.
 
     It reads the balance from the configured service, which costs nothing and shows
     whether the key works. It contacts nothing else, keeps no file, and does not start
@@ -326,7 +326,7 @@ def _advice(settings: Settings) -> Iterator[str]:
             yield f"{sentence} {', '.join(missing)}: {install_command(extra)}"
 
 
-# -- what is installed -----------------------------------------------------------------
+# -- installed packages ----------------------------------------------------------------
 
 
 def _other_distributions() -> list[str]:
@@ -362,7 +362,7 @@ def _front_end() -> str:
 
 
 def _server_problem() -> str:
-    """Return what the Jupyter server of this kernel lacks, if known."""
+    """Return the missing parts of this kernel's Jupyter server, if known."""
     server = _server_prefix(os.environ.get("JPY_PARENT_PID", ""))
     if "JPY_SESSION_NAME" not in os.environ or server is None:
         return ""

@@ -109,7 +109,7 @@ def _greeting(backend: Backend, spendable_micro_usd: int) -> str:
 
 
 def _resent_text(entries: Sequence[Entry]) -> str:
-    """Return what is sent again and what it may cost; "" if nothing is."""
+    """Name the submissions that are resent and their price; "" without any."""
     if not entries:
         return ""
     reserved = [

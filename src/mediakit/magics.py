@@ -107,7 +107,7 @@ class MediakitMagics(Magics):
 
     @line_magic
     def balance(self, line: str) -> None:
-        """Print the balance, and what unsettled jobs hold of it."""
+        """Print the balance, and the part of it held for unsettled jobs."""
         if line.strip():
             accepted = "used without arguments"
             raise InputError("%balance", got=line.strip(), accepted=accepted)
@@ -327,7 +327,7 @@ def _reader(spec: FieldSpec) -> Callable[[str], object]:
     return read
 
 
-# -- what the Tab key offers in that line ---------------------------------------------
+# -- Tab completion in that line ------------------------------------------------------
 
 
 _GENERATE = re.compile(r"\A\s*%%?generate[ \t]+([^\n]*)\Z")

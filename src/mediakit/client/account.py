@@ -17,7 +17,7 @@ class AccountReader:
         self._clock = clock
 
     async def _read(self, path: str, what: str, **options: Any) -> HttpResponse:
-        """Read a path of the service; errors call the request `what`."""
+        """Read a path of the service; `what` names the request in errors."""
         return self._checked(await self._transport.read(path, **options), what)
 
     def _checked(self, answer: HttpResponse, what: str, then: str = "") -> HttpResponse:

@@ -191,7 +191,7 @@ def without_key(answer: HttpResponse, api_key: str) -> HttpResponse:
     return replace(answer, content=answer.content.replace(key, b"***"))
 
 
-# -- what is in an answer -------------------------------------------------------------
+# -- the content of an answer ---------------------------------------------------------
 
 R = TypeVar("R", bound=Record)
 

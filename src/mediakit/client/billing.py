@@ -35,7 +35,7 @@ class BillingReader(AccountReader):
     Args:
         transport: Sends the requests.
         clock: The time.
-        reports: What reports call the charge, by `charge` or `charge_usd`.
+        reports: The name of the charge in reports, by `charge` or `charge_usd`.
     """
 
     def __init__(

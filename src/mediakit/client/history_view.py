@@ -64,7 +64,7 @@ class AsyncHistoryView:
         Returns:
             One row per submission, newest first; the same dtypes without rows. Money
             is Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
-            UTC]; closed sets are categories.
+            UTC]; fixed sets of values are categories.
 
             With `params` also runtime_s (float64, from submission to the end), rating
             (Int64, 1 to 5), keep (boolean), and each parameter under its name: Int64,

@@ -39,7 +39,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The facts about a job that decide what can be done with it."""
+    """The facts about a job that decide which acts it allows."""
 
     status: JobStatus | None  # None before the service has answered
     error_code: str | None = None  # of the failure

@@ -1,4 +1,4 @@
-"""The state of a job: its history entry, and what is only in memory."""
+"""The state of a job: its history entry, and facts that are only in memory."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def plain_id(job_id: object, field: str = "job_id") -> str:
     return plain
 
 
-# -- what cannot be read ---------------------------------------------------------------
+# -- unreadable answers ---------------------------------------------------------------
 
 
 def unreadable_text(record: JobRecord) -> str | None:
@@ -110,7 +110,7 @@ def unreadable_text(record: JobRecord) -> str | None:
 
 
 def unreadable_charge_text(billing: JobBilling) -> str:
-    """Describe an unreadable charge, and what could be read of it."""
+    """Describe an unreadable charge, with its readable part."""
     raw = billing.raw
     if billing.state is BillingState.SETTLED:
         most = f"{LARGEST_CHARGE_MICRO_USD:,}"

@@ -117,7 +117,7 @@ class Stoppable:
 
     @property
     def _existing(self) -> str:
-        """Return a sentence on what may exist at the service."""
+        """Return a sentence on the jobs that may exist at the service."""
         if self.in_doubt is None:
             return UNSENT
         return MAY_EXIST if self.in_doubt else NONE_YET

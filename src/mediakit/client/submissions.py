@@ -445,7 +445,7 @@ class Submissions:
         ]
 
     async def resume(self) -> list[AsyncJob]:
-        """Resume what an earlier process left; see `AsyncClient.resume`."""
+        """Resume the submissions of earlier processes; see `AsyncClient.resume`."""
         owner = self._account_history.owner
         unsettled = await self._account_history.ask(
             History.unsettled, service=self._service.identity

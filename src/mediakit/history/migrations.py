@@ -71,7 +71,7 @@ def _copy_grants(connection: Connection, source: str, target: str) -> None:
 
 
 def _input_hashes_in_11(connection: Connection) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the owner and id of each hashed job, and the hashes of what was scored.
+    """Yield the owner and id of each hashed job, and the hashes of the scorer's input.
 
     A scorer saw only the output, or also the row of a cell: the point in the grid, the
     fields of the request and the job. A repair has the row of the cell it repairs.

@@ -36,7 +36,7 @@ class Score:
         version: The scorer's version; empty if unknown, so that the score is never
             reused.
         seen: The hash of the scorer's input: the output, or the output and its row.
-        cost_micro_usd: What the judge charged for this output, over all calls; None if
+        cost_micro_usd: The charge of the judge for this output, over all calls; None if
             unknown, or if the answer for another output was reused.
         scored_at: When the output was scored; None without a usable answer.
     """
@@ -76,7 +76,7 @@ def save(history: History, score: Score, *, service: str, account: str) -> None:
 
 
 def save_cost(history: History, score: Score, *, service: str, account: str) -> None:
-    """Save what a judge charged for an unusable answer."""
+    """Save the charge of a judge for an unusable answer."""
     history.refuse_replaced()
     owner = {"service": service, "account": account}
     with history.database.writing() as db:
@@ -106,7 +106,7 @@ def unanswered_cost_micro_usd(
     service: str,
     account: str,
 ) -> int:
-    """Return what a scorer charged for these jobs without an answer."""
+    """Return the charges of a scorer for these jobs that brought no answer."""
     query = scores_query().where(
         *(job_scores.c.service == service, job_scores.c.account == account),
         *(job_scores.c.scorer == scorer, job_scores.c.version == version),
@@ -129,7 +129,7 @@ def reuse(
     service: str,
     account: str,
 ) -> None:
-    """Make stored answers the latest scores of these jobs, by what was seen."""
+    """Make stored answers the latest scores of these jobs, by the scorer's input."""
     owner = {"service": service, "account": account}
     table = job_scores.c
     query = (
@@ -154,7 +154,7 @@ def reuse(
 def stored(
     history: History, input_hashes: Iterable[str], scorer: str, version: str
 ) -> dict[str, tuple[dict[str, Value], str | None]]:
-    """Return the values and reason of a scorer's answers, by what it saw."""
+    """Return the values and reason of a scorer's answers, by its input."""
     query = select(answers.c.seen, answers.c.score).where(
         answers.c.scorer == scorer, answers.c.version == version
     )
@@ -261,7 +261,7 @@ def _value_text(name: str, value: Value) -> str:
 
 
 def cost_micro_usd(scores: Iterable[Score]) -> int | None:
-    """Return what the judges charged, in micro-USD; None if no charge is known."""
+    """Return the charges of the judges, in micro-USD; None if none is known."""
     costs = [each.cost_micro_usd for each in scores if each.cost_micro_usd is not None]
     return sum(costs) if costs else None
 

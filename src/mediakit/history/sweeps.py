@@ -251,7 +251,7 @@ def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFra
 def score_means(
     history: History, *, service: str, account: str
 ) -> dict[str, dict[str, float | int]]:
-    """Return the mean of each score of each sweep, and what its judges charged."""
+    """Return the mean of each score of each sweep, and the charges of its judges."""
     is_its = and_(
         entries.c.asked_key == sweep_cells.c.asked_key,
         entries.c.take == sweep_cells.c.take,

@@ -95,7 +95,7 @@ def _frame_at(
     """
     if stream.time_base is None:
         return _poster_frame(container, stream)
-    # Rounded down, except for what division loses: the next frame is not shown yet.
+    # Rounded down, apart from the error of division: the next frame is not shown yet.
     offset = int(at_s / stream.time_base + 1e-6) + (stream.start_time or 0)
     if seeks:
         container.seek(offset, stream=stream)

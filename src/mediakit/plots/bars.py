@@ -89,7 +89,7 @@ def changes(
     ax: Axes | None = None,
     theme: Theme | None = None,
 ) -> Axes:
-    """Draw what changed since last month, the largest increase first (spec 4.19).
+    """Draw the changes since last month, the largest increase first (spec 4.19).
 
     Args:
         monthly_before: As `client.spend.monthly(...)` returns it: charge_micro_usd and

@@ -260,7 +260,7 @@ def in_days(canvas: Canvas) -> None:
 
 
 def day_texts(days: Sequence[datetime]) -> list[str]:
-    """Return the labels of dates on an axis, without what the previous label says."""
+    """Return the labels of dates on an axis, without parts that repeat."""
     texts, before = [], None
     are_months = len(days) > 1 and all(
         (day.day, day.hour, day.minute) == (1, 0, 0) for day in days

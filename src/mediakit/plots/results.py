@@ -186,7 +186,7 @@ def _colour_cells(
 
 
 def _in_lines(text: str, letters: int, most: int) -> str:
-    """Wrap a name; an ellipsis replaces what does not fit."""
+    """Wrap a name; an ellipsis replaces the part that does not fit."""
     lines = wrap(text, letters, max_lines=most, placeholder="…")
     return "\n".join(lines) or text
 

@@ -220,7 +220,7 @@ class Canvas:
         ]
 
     def _around(self, text: str, at: int) -> str:
-        """Return the part of a name around a position, at most one name long."""
+        """Return the part of a long name around a position."""
         text = self.drawable(text)
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
         longest = longest * len(text) // letters_wide(text)
@@ -316,7 +316,7 @@ class Canvas:
         return axes
 
     def empty(self, frame: pd.DataFrame, title: str, *lines: str) -> Axes:
-        """Write why there is nothing to draw, and what is left out."""
+        """Write why there is nothing to draw, and the parts left out."""
         axes = self.axes
         axes.text(
             0.5,

@@ -45,8 +45,8 @@ class SandboxClock:
     def advance_to(self, to_us: int) -> None:
         """Skip to an instant of the sandbox's time; a past one changes nothing."""
         if to_us > self.now_us():
-            # Do not add to `now_us`, which has stopped after the wall clock was set
-            # back: the skipped time would be lost while the wall clock catches up.
+            # Do not add to `now_us`: after the wall clock was set back, it stands
+            # still until the wall clock has caught up, so the time would be lost.
             self._epoch_us += to_us - self._followed_us()
 
     def ahead_s(self) -> float:

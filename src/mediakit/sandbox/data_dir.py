@@ -47,7 +47,7 @@ class DataDir:
             ) from None
 
     def _make_private(self) -> None:
-        """Let only the owner read the contents, whoever can read the folder."""
+        """Let only the owner read the contents, even if others can read the folder."""
         # SQLite creates its WAL files with the permissions of the database.
         self.database.touch(mode=0o600)
         for name in PRIVATE_FILES:

@@ -112,7 +112,7 @@ class WorkLoop:
         )
 
     async def advance_to(self, target_us: int) -> dict[str, int]:
-        """Skip to an instant, stopping at each due time; return what was done.
+        """Skip to an instant, stopping at each due time; return counts of the work.
 
         This way, each of the nine attempts of a delivery happens at its own time.
         """

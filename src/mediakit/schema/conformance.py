@@ -362,7 +362,7 @@ class _Check:
         )
 
     def _accepted(self, schema: object) -> str | None:
-        """Return in words what a schema accepts; None if no field expresses it."""
+        """Describe the values that a schema accepts; None if no field expresses it."""
         # For inner values, the text lists only names.
         spec = Reader(self.references).read(schema, above=NEAR_THE_END)
         return None if spec.kind == "json" else spec.accepted

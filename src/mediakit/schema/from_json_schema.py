@@ -55,7 +55,7 @@ _KEYWORDS = {
 }
 
 Above = tuple[str | None, ...]
-"""The targets of the references to what encloses a schema; None for a union or list."""
+"""The targets of the references around a schema; None for a union or list."""
 
 # Before 2.12 pydantic builds a validator in two threads at once when both need it.
 _BUILDING = Lock()

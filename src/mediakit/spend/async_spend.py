@@ -128,7 +128,7 @@ class AsyncSpend:
         return await self._days.summed(query, by, self._charges_from)
 
     async def today(self, *, by: By = None) -> pd.DataFrame:
-        """Read what was charged today in UTC, by the service's clock (spec 4.19).
+        """Read today's charges in UTC, by the service's clock (spec 4.19).
 
         Args:
             by: Sum by any of the names that `daily` takes.

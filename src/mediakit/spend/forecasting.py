@@ -231,7 +231,7 @@ def _ahead(
         for row in ranges:
             low, high = np.interp(shares, SHARES, [0.0, *row])
             row[:] = low, min((1 - ended) * row[1], high), high
-    # What today has cost beyond the usual is known and not part of the forecast.
+    # Today's cost above the usual is known, so it is not part of the forecast.
     ranges += so_far - of_today + max(0.0, of_today - means[-1])
     # Each number of days has its own interval, but a cumulative sum never falls.
     ranges = np.minimum.accumulate(ranges[::-1])[::-1]

@@ -66,7 +66,8 @@ class Cell:
         sent_take: The take to send; 1 if the seed distinguishes the takes.
         problem: Why the request cannot be sent; None if it can.
         estimate: The price of the request.
-        key: The key of the request; None if a file cannot be read, or a text encoded.
+        key: The key of the request; None if a file cannot be read or a text encoded as
+            UTF-8.
         labels: The labels of the cell's row, which are never sent.
     """
 
@@ -333,7 +334,7 @@ def total_of(estimates: Iterable[Estimate]) -> Estimate:
     )
 
 
-# -- what the history has -------------------------------------------------------------
+# -- the cells in the history ---------------------------------------------------------
 
 
 async def draws_of(

@@ -27,7 +27,7 @@ class FetchedOutput:
 
 
 def fetched(local: Path, name: str, medium: str | None) -> FetchedOutput:
-    """Read what a page needs of an output; OSError if it cannot be read."""
+    """Read the parts of an output that a page needs; OSError if that fails."""
     size_bytes, jpeg = local.stat().st_size, None
     if medium in ("video", "image"):
         try:
@@ -60,7 +60,7 @@ def embedded(outputs: Sequence[FetchedOutput]) -> list[tuple[str | None, str | N
 
 
 def left_out_text(left_out: int, total: int) -> str:
-    """Say how many outputs a page is without, and what to do."""
+    """Return how many outputs a page lacks, and what to do; "" for none."""
     if not left_out:
         return ""
     files, are = ("output", "is") if total == 1 else ("outputs", "are")

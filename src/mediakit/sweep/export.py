@@ -60,7 +60,7 @@ class Exported:
         report: The path or URL of the report.
         files: The number of outputs in it.
         written: The number of files written by this export.
-        notes: What was left out, as sentences.
+        notes: The parts left out, as sentences.
     """
 
     place: Path | str

@@ -152,11 +152,11 @@ def _share(frame: Frame, hue_deg: int) -> float:
 
 
 class JudgeError(ValueError):
-    """An unusable response of a judge, and what it cost.
+    """An unusable response of a judge, and its cost.
 
     Args:
-        problem: What is wrong with the response.
-        cost_micro_usd: What the judge charged for the response; None if unknown.
+        problem: The defect of the response, as a sentence.
+        cost_micro_usd: The charge of the judge for the response; None if unknown.
     """
 
     def __init__(self, problem: str, cost_micro_usd: int | None = None) -> None:
@@ -252,7 +252,10 @@ class ModelJudge:
         return f"<ModelJudge {self.model}: {', '.join(self.rubric)}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("it keeps its key and its connections; use threads")
+        raise TypeError(
+            "a ModelJudge cannot be pickled, because it has a key and open connections; "
+            "use threads"
+        )
 
     @property
     def version(self) -> str:

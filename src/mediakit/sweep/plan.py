@@ -354,7 +354,7 @@ class PlanFacts:
             )
 
     async def _used_micro_usd(self) -> int:
-        """Return what the runs of this sweep have spent and hold."""
+        """Return the micro-USD that the runs of this sweep have spent and hold."""
         ask = self.client.components.account_history.ask
         use = await ask(History.sweep_use, self.id)
         return use.spent_micro_usd + use.reserved_micro_usd

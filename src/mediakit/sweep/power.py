@@ -66,7 +66,7 @@ class Pairing:
     Args:
         axis: The axis whose values are compared.
         values: How many values it has.
-        units: What makes a pair: the other axes, or the take.
+        units: The axes that both cells of a pair share, or the take.
         pairs: For each pair, in sending order, the takes of each value by number.
     """
 

@@ -370,7 +370,7 @@ class AsyncResults(ProcessBound):
         Args:
             job: The job of the clip, or its id.
             region: The region in words, such as "the left hand".
-            prompt: What to show there instead.
+            prompt: The new content of the region, in words.
             more: Other fields of region-replace.
 
         Raises:

@@ -114,7 +114,7 @@ def _source(named: Any) -> str:
 
 
 def _told(fn: Any, seen: set[object]) -> Iterator[str]:
-    """Yield what identifies a scorer: its source and the data that it uses.
+    """Yield the parts that identify a scorer: its source and the data that it uses.
 
     Functions in its own module count with their source, others with their name.
 

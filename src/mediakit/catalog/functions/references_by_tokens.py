@@ -60,7 +60,7 @@ class ByTokens(Part):
         return self._metered().tokens(output_ms)
 
     def notes(self) -> Iterator[str]:
-        """Say that tokens are metered, and what `auto` means for the price."""
+        """Explain that tokens are metered, and the price of `auto`."""
         yield CHARGED_ON_TOKENS
         if self.duration == "auto":
             yield f"The model chooses a length of up to {self.longest_s} s."

@@ -60,7 +60,7 @@ class OpenBody:
 
     @property
     def seconds(self) -> float | None:
-        """The length, limited to what the sandbox renders; None if not given."""
+        """The length, limited to the longest that is rendered; None if not given."""
         for name in ("duration", "duration_s", "seconds"):
             span = _SPAN.fullmatch(str(self._request.body.get(name))[:12])
             if span and float(span[1]):

@@ -84,15 +84,15 @@ class Film:
 
     Attributes:
         size: The size at which it is drawn.
-        layers: What is seen, the lowest first; black where there is nothing.
+        layers: The layers of the picture, the lowest first; black where there is none.
         frames: The length in frames.
         sound: Samples at 48 kHz in pieces of shape (2, n), as long as the film. None
             for a film without a sound track.
         container: The file format.
-        crf: Constant rate factor: less is better and larger.
-        codec: How the frames are coded.
+        crf: Constant rate factor: lower means better quality and a larger file.
+        codec: The codec of the frames.
         fps: Frames per second.
-        enlarged: The frame's size, when it is drawn smaller.
+        enlarged: The size of the written frames, if they are drawn smaller.
     """
 
     size: Size

@@ -44,9 +44,9 @@ def filling(source: InputFile, size: Size) -> av.VideoFrame:
 
 
 def _covering(source: Size, size: Size, *, decoded: Size | None = None) -> Filters:
-    """Return the filters that fill a frame with frames of the size of `source`.
+    """Return the filters that scale frames of size `source` to fill a frame.
 
-    They are decoded at another size if their pixels are not square.
+    Decoded frames have another size if their pixels are not square.
     """
     covering, filters = source.covering(size), []
     if covering != (decoded or source):

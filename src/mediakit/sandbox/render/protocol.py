@@ -34,7 +34,7 @@ class RenderError(Exception):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "RenderError":
-        """Return an error that names the invalid inputs and what is accepted."""
+        """Return an error that names the invalid inputs and the accepted values."""
         sentences = (
             f"{each.field}: got {each.got}, accepted are {each.accepted}."
             for each in problems

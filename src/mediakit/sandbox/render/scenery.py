@@ -361,7 +361,7 @@ def _spread(heights: Curve) -> Curve:
 
 
 class _Water:
-    """A surface that mirrors what is above it, in moving ripples."""
+    """A surface that mirrors the scene above it, in moving ripples."""
 
     def __init__(self, palette: SceneColours, size: Size, waterline: float) -> None:
         self._top = 2 * round(size.height * waterline / 2)

@@ -190,7 +190,7 @@ def _report(task: asyncio.Task[None]) -> None:
 def open_service(
     settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
 ) -> SandboxService:
-    """Open the store, and repair what a killed server left incomplete."""
+    """Open the store, and repair the data of a killed server."""
     db = SandboxDatabase(data_dir.database)
     clock = resume_clock(db, SystemClock(), settings.speed)
 

@@ -95,7 +95,7 @@ class RunningSandbox:
         """Inject a fault from now on.
 
         Args:
-            kind: What goes wrong, such as "latency" or "fail_render".
+            kind: The kind of fault, such as "latency" or "fail_render".
             **rule: Where (`where`), how often (`count`), and the parameters of the
                 kind, such as `seconds`, `status`, `code` or `factor`.
 

@@ -281,7 +281,7 @@ def _money_refusals(
 
 
 def left_micro_usd(db: SandboxDatabase, terms: sqlite3.Row, now_us: int) -> int:
-    """Return what an organization can still hold, micro-USD.
+    """Return the micro-USD that an organization can still hold.
 
     The amount is the balance minus the holds, or for a postpaid organization the
     cycle's limit minus the charges settled in the cycle and the holds; it can be

@@ -124,7 +124,7 @@ def _spoken(label: str, root: str) -> str:
 
 
 def _place_words(steps: Iterable[tuple[str, str]], *words: str) -> str:
-    """Return words for the steps of a place, outermost first."""
+    """Describe the place of a nested value, outermost first."""
     places = list(words)
     for name, index in steps:
         if not index:
@@ -225,7 +225,7 @@ def _hidden(got: object) -> str:
 def missing_text(
     spec: FieldSpec, problem: Problem, others: Iterable[FieldSpec] = ()
 ) -> str:
-    """Return what to enter for a missing field, or for any of its alternatives."""
+    """Ask for the value of a missing field, or of any of its alternatives."""
     whole = problem.field == spec.name
     if whole and (not problem.required or others):
         ways = (

@@ -1,4 +1,4 @@
-"""Converts values to what the page holds, and back.
+"""Converts values to their form on the page, and back.
 
 The page holds numbers and JSON as typed text, and a choice as an index. It has neither
 null nor empty texts. A half-typed value is still a value.
@@ -27,13 +27,13 @@ SHORT_JSON = 60
 
 
 def shown(spec: FieldSpec, value: object) -> Wire:
-    """Convert a value to what the page holds; ValueError if that is impossible."""
+    """Convert a value to its form on the page; ValueError if that is impossible."""
     given = spec.default if value is None else value
     return _SHOWN[control_of(spec)](spec, given)
 
 
 def held(spec: FieldSpec, wire: Wire) -> object:
-    """Convert what the page holds to a value; None means "not sent"."""
+    """Convert a form on the page to its value; None means "not sent"."""
     return _HELD[control_of(spec)](spec, wire)
 
 

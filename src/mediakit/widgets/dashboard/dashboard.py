@@ -316,7 +316,7 @@ class Dashboard:
     # -- on the I/O thread --------------------------------------------------------
 
     async def _bring(self, turn: int) -> None:
-        """Read and draw what is missing, unless a newer turn begins."""
+        """Read and draw the missing parts, unless a newer turn begins."""
         try:
             reading = await self._read(turn)
         except MediakitError as error:

@@ -128,7 +128,7 @@ def drawn(title: str, draw: Draw) -> Plot:
 
 
 def _simplify(axes: Axes) -> None:
-    """Rasterise many points, each of which would be an element of the page."""
+    """Rasterise many points, because each would otherwise be a page element."""
     import numpy as np
 
     for line in axes.get_lines():

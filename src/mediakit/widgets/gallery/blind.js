@@ -1,5 +1,5 @@
-// Two results without their names, again and again; then who came out ahead. The kernel
-// chooses the pairs and counts what it has stored.
+// Blind A/B: shows pairs of results without their names, then the ranking. The kernel
+// chooses the pairs and counts the stored answers.
 
 class Blind extends Sheet {
   constructor(wall) {
@@ -20,7 +20,7 @@ class Blind extends Sheet {
     this.finish = makeButton("Finish", "Finish (Escape)", () => this.rank());
     this.tools.replaceChildren(this.finish);
     this.body.append(this.figures, this.answers, this.trouble, this.status);
-    // The first Escape ends the questions, the next one closes the ranking.
+    // The first Escape ends the questions, the second one closes the ranking.
     this.dialog.addEventListener("cancel", (event) => {
       if (this.isOver || !this.count) return;
       event.preventDefault();
@@ -39,7 +39,7 @@ class Blind extends Sheet {
     this.group = null;
   }
 
-  // Asks for the next pair; what was answered counts once the kernel has stored it.
+  // Asks for the next pair; an answer counts once the kernel has stored it.
   async ask(message) {
     this.waits = true;
     const { error, pair, count, left } = await this.wall.request({ ...message, sitting: this.id });
@@ -69,7 +69,7 @@ class Blind extends Sheet {
     this.figures.replaceChildren(...figures);
     const saved = this.count ? `${many(this.count, "answer")} saved. ` : "";
     write(this.status, `${saved}${many(left, "pair")} left; the most informative come first.`);
-    // Not on an answer: Space would give it.
+    // Do not focus an answer: Space would give it.
     this.dialog.focus({ preventScroll: true });
     if (players.length) this.play(players);
   }

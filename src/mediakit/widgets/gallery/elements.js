@@ -1,6 +1,6 @@
-// The wall of results: pieces that the other parts are made of.
+// Elements and texts that all parts of the wall use.
 //
-// The kernel says what there is; these files draw it and say what was done. All text is
+// The kernel sends the state; these files draw it and report user actions. All text is
 // set as text, never as markup.
 
 const SLOW = "Waiting for the kernel …";
@@ -9,7 +9,7 @@ const NO_RESULT = "No result to show";
 const ANSWER_MS = 4000;
 const BEST = 5;
 
-// A text in pieces, in which those that differ from the other texts stand out.
+// A text in pieces; those that differ from the other texts are bold.
 const writeMarked = (element, pieces) => {
   const parts = pieces.map(([text, differs]) =>
     make(differs ? "b" : "span", differs ? "mk-wall-differs" : "", text),
@@ -21,11 +21,11 @@ const isShown = (cell) => cell.status === "completed" && Boolean(cell.url);
 const isGone = async (url) => {
   try {
     const { status, headers } = await fetch(url, { method: "HEAD", credentials: "same-origin" });
-    // A page is of a server in between, which does not know the file.
+    // An HTML page comes from a proxy in between, which does not know the file.
     const isPage = headers.get("Content-Type")?.startsWith("text/html");
     return !isPage && (status === 404 || status === 410);
   } catch {
-    return false; // the storage does not let a page ask
+    return false; // the storage does not allow requests from pages
   }
 };
 const NOTHING_TO_JUDGE = "This job failed, so there is no result to rate or keep.";

@@ -1,4 +1,4 @@
-// The filters of a wall; the kernel says which cells they let through.
+// The filters of a wall; the kernel selects the matching cells.
 
 const STATES = [
   ["", "Any status"],

@@ -1,10 +1,10 @@
-// What stands above the tiles: the title and its buttons, the figures, and what was done.
+// The head of the wall: the title, its buttons, the figures, and messages.
 
 const SAY_EVERY_MS = 10_000;
 const TOLD_MS = 6000;
 
-// The address of a file of the kernel's machine at the Jupyter server; "" where the
-// server does not have it, or is none.
+// The Jupyter server's URL of a file on the kernel's machine; "" if the server does not
+// serve it, or there is no server.
 const serverUrl = (path, home) => {
   const config = document.getElementById("jupyter-config-data")?.textContent;
   const { baseUrl, serverRoot } = config ? JSON.parse(config) : {};
@@ -56,7 +56,7 @@ class Head {
     return !this.compareButton.disabled;
   }
 
-  // A sentence that everybody sees for a while, or until it is dismissed.
+  // Shows a sentence for a while, or until it is dismissed.
   tell(text, tone = "good", link = "") {
     clearTimeout(this.toldTimer);
     this.toldText.replaceChildren(text, ...(link ? [" ", makeLink(link, "Open the report")] : []));
@@ -65,7 +65,7 @@ class Head {
     if (text) this.toldTimer = setTimeout(() => this.untell(), TOLD_MS);
   }
 
-  // Not while somebody reads it.
+  // Not while it is being read.
   untell() {
     if (this.told.matches(":hover, :focus-within")) this.toldTimer = setTimeout(() => this.untell(), TOLD_MS);
     else this.tell("");
@@ -99,7 +99,7 @@ class Head {
     this.drawTools();
   }
 
-  // What was asked for on a tile, and what cells wait for.
+  // Messages about requested actions, and reasons why cells wait.
   showSending(sending) {
     this.sending = sending;
     this.drawWaits();
@@ -130,7 +130,7 @@ class Head {
     write(this.restButton, this.restButton.disabled ? "Sending …" : (wall.data.rest ?? ""));
   }
 
-  // Said aloud now and then while cells run, and whatever is true in the end.
+  // Announces the progress now and then while cells run, and always the final state.
   sayProgress() {
     clearTimeout(this.sayTimer);
     const { running, total, progress } = this.wall.data;

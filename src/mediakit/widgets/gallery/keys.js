@@ -1,4 +1,4 @@
-// The keys of the wall: the list below it, and what each key does.
+// The keys of the wall: the list below it, and their effects.
 
 // The wall's own keys; those of acts come from the kernel.
 const WALL_KEYS = [
@@ -39,7 +39,7 @@ class Keyboard {
     if (tile && this.press(event.key, tile)) event.preventDefault();
   }
 
-  // Returns whether the key means something here.
+  // Returns whether the key has an effect here.
   press(key, tile) {
     if (key in ARROWS) return this.move(ARROWS[key]);
     if (this.judgeKey(tile.now, key) || this.actKey(tile, key)) return true;
@@ -50,7 +50,7 @@ class Keyboard {
       s: () => this.wall.toggleSelected(tile.index),
       c: () => this.wall.compareChosen(),
       b: () => this.wall.blind(),
-      r: () => tile.retry?.focus(), // no key pays but Enter or Space on a button
+      r: () => tile.retry?.focus(), // only Enter or Space on a button pays
       "/": () => this.wall.filters.open(),
       Home: () => this.wall.goTo(this.wall.cells[0]),
       End: () => this.wall.goTo(this.wall.cells.at(-1)),
@@ -63,7 +63,7 @@ class Keyboard {
     return Boolean(act);
   }
 
-  // Returns whether the key is the one of an act; nothing is done by it alone.
+  // Returns whether the key belongs to an act, and opens its editor or menu.
   actKey(tile, key) {
     const act = this.acts.find((each) => each.key.toLowerCase() === key.toLowerCase());
     const edit = { tags: () => this.wall.editTags(tile), note: () => this.wall.editNote(tile) };
@@ -80,7 +80,7 @@ class Keyboard {
     return true;
   }
 
-  // The nearest cell of the next line up or down, as it is on the page.
+  // The nearest cell in the next line up or down, by its position on the page.
   nearest(way) {
     const box = ({ index }) => this.wall.tiles.get(index).root.getBoundingClientRect();
     const from = box({ index: this.wall.active });
@@ -94,7 +94,7 @@ class Keyboard {
     return line.sort((one, other) => one.across - other.across)[0]?.cell;
   }
 
-  // Returns whether the key judges.
+  // Returns whether the key rates or keeps the result.
   judgeKey(cell, key) {
     if (!this.wall.can.judge || !cell?.job) return false;
     if (/^[0-5]$/.test(key)) this.wall.judge(cell, { rating: Number(key) || null });

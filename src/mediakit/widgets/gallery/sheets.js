@@ -1,4 +1,4 @@
-// What opens above the wall: a modal sheet, and results side by side in one.
+// Modal sheets above the wall, such as results side by side.
 
 class Sheet {
   constructor(wall, title) {
@@ -42,7 +42,7 @@ class Sheet {
 // A result at its full size, or the copy of it that plays here.
 const makeLarge = (wall, cell, poster, label, trouble, plays) => {
   const medium = makeMedium(cell, poster, { preload: "auto", label });
-  // The poster is small: the first frame is shown at its full size as soon as it is there.
+  // The poster is small, so the first frame replaces it at full size once it is loaded.
   medium.addEventListener("loadeddata", () => medium.removeAttribute("poster"));
   playCopy(wall, cell, medium, {
     poster: poster ?? "",
@@ -59,7 +59,7 @@ const makeLarge = (wall, cell, poster, label, trouble, plays) => {
   return medium;
 };
 
-// One to nine results: side by side, or two of them on each other behind a slider.
+// One to nine results side by side, or two of them behind a slider.
 class Compare extends Sheet {
   constructor(wall, cells) {
     const [first] = cells;
@@ -142,7 +142,7 @@ class Compare extends Sheet {
     if (this.views[0].medium.tagName === "IMG") this.toggleWipe();
   }
 
-  // Both results are in one place then, so that no key can mean one of them.
+  // Both results share one place then, so a key cannot refer to one of them.
   get isWiping() {
     return this.wipe && !this.wiper.hidden;
   }

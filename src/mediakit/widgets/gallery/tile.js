@@ -1,4 +1,4 @@
-// One cell on the page: its result or how it stands, its rating, and what it can do.
+// The tile of a cell: its result or state, its rating and its actions.
 
 class Tile {
   constructor(wall, cell) {
@@ -20,7 +20,7 @@ class Tile {
     this.price = make("span");
     this.strip = makeBox("mk-small-print mk-wall-strip", this.stars, this.price);
     this.caption = make("div", "mk-small-print mk-wall-caption");
-    // Its height stays: a tag must not move what is below.
+    // Its height is fixed: a tag must not move the tiles below.
     this.judgement = make("div", "mk-wall-said-of");
     this.judgement.hidden = !wall.can.judge;
     this.root.append(this.box, this.strip, this.caption, this.judgement);
@@ -43,7 +43,7 @@ class Tile {
       press();
     };
     const button = makeButton(text, words, act, `mk-wall-mini ${name}`);
-    button.tabIndex = -1; // every one of them has a key of its own
+    button.tabIndex = -1; // each has its own key
     return button;
   }
 
@@ -112,7 +112,7 @@ class Tile {
     this.box.replaceChildren(medium, this.over);
   }
 
-  // Where no poster tells the shape of the places, the first result does.
+  // Without a poster, the first result determines the shape of the places.
   shapeWall() {
     const { videoWidth, videoHeight, naturalWidth, naturalHeight } = this.medium ?? {};
     if (!this.wall.shaped)
@@ -203,8 +203,8 @@ class Tile {
     this.copy();
   }
 
-  // What else can be done with the result. Prices are asked for when it opens, and a
-  // button is pressed at the price that stands on it.
+  // The menu of further acts. Prices are requested when it opens, and each act runs at the
+  // price on its button.
   async openMenu(first = "") {
     const { wall, cell } = this;
     if (!this.hasMenu) return;
@@ -238,7 +238,7 @@ class Tile {
     };
     const { label, hint } = wall.acts.use;
     const use = makeButton(label, hint, () => fill(uses), "mk-wall-offer");
-    // What is free comes first and has the focus: Enter alone buys nothing.
+    // A free action comes first and has the focus, so that Enter alone buys nothing.
     const free = made((offer) => !offer.is_paid && !offer.name.startsWith("use:"));
     const own = [...(uses.length ? [use] : []), ...free, ...made((offer) => offer.is_paid)];
     if (own.length) fill(own);
@@ -271,7 +271,7 @@ class Tile {
     buttons[(at + by + buttons.length) % buttons.length].focus();
   }
 
-  // A small editor in the tile: Enter saves, Escape leaves it as it was.
+  // A small editor in the tile: Enter saves, Escape discards changes.
   edit(label, value, save) {
     this.editor?.remove();
     const form = make("label", "mk-frame mk-column mk-wall-editor");
@@ -289,7 +289,7 @@ class Tile {
     box.addEventListener("keydown", (event) => {
       if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
       event.preventDefault();
-      event.stopPropagation(); // Ctrl+Enter would run the cell, which may send what is unsent
+      event.stopPropagation(); // Ctrl+Enter would run the cell, which may send unsent requests
       close(event.key === "Enter");
       this.root.focus();
     });

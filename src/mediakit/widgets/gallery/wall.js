@@ -1,15 +1,15 @@
-// The wall itself: the page that the kernel shows, and what its buttons do.
+// The wall itself: it draws the page that the kernel sends, and handles its buttons.
 
 const NARROW_PX = 620;
-const LONG = ["copy", "act", "export", "recipe", "rest", "retry"]; // what may take its time
+const LONG = ["copy", "act", "export", "recipe", "rest", "retry"]; // slow requests
 
 const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
 
 class Wall {
   constructor(model, el) {
     this.model = model;
-    this.waiting = new Set(); // what was asked for without an answer yet
-    this.copies = new Map(); // what plays in place of a result, by job: promises
+    this.waiting = new Set(); // requests without an answer yet
+    this.copies = new Map(); // promises of copies that play in place of results, by job
     this.selected = new Set();
     this.tiles = new Map();
     this.seen = new Set(); // players in view
@@ -51,11 +51,11 @@ class Wall {
     for (const copy of this.copies.values()) copy.then(({ url }) => url && URL.revokeObjectURL(url));
   }
 
-  // What the kernel says.
+  // State from the kernel.
 
   take() {
     this.data = this.model.get("page");
-    // What was judged a moment ago is shown before it is stored.
+    // Ratings are shown before they are stored.
     const judged = [...this.waiting].filter((message) => message.do === "judge");
     const now = (cell) =>
       Object.assign({}, cell, ...judged.filter(({ job }) => job === cell.job).map(({ changes }) => changes));
@@ -92,7 +92,7 @@ class Wall {
     return this.lost || Boolean(this.root.closest(".jupyter-widgets-disconnected"));
   }
 
-  // Resolves with the kernel's answer; a missing kernel is an answer, too.
+  // Resolves with the kernel's answer, or with an error if there is no kernel.
   async request(message) {
     clearTimeout(this.slowTimer);
     if (!this.gone) {
@@ -109,7 +109,7 @@ class Wall {
     return { error: KERNEL_GONE };
   }
 
-  // Asks for something whose error stands above the wall, and tells what was done.
+  // Requests an action; its error or its message appears above the wall.
   async ask(message) {
     if (this.isWaiting(message.do)) return;
     this.complain("");
@@ -118,13 +118,13 @@ class Wall {
     else if (said) this.head.tell(said, tone, path && serverUrl(path, home));
   }
 
-  // At the price and the budget that stand on the button.
+  // At the price and the budget on the button.
   sendRest() {
     const { rest: text } = this.data;
     if (text) this.ask({ do: "rest", text });
   }
 
-  // Resolves when the kernel shows the page that is asked for.
+  // Resolves when the kernel has sent the requested page.
   show(changes) {
     this.shown = this.request({ do: "view", changes });
     return this.shown;
@@ -132,13 +132,13 @@ class Wall {
 
   slow(is) {
     const waits = [...this.waiting].some((message) => !LONG.includes(message.do));
-    // What is wrong already stays: it says more than that an answer is late.
+    // An existing error stays: it is more useful than a note about a late answer.
     const mayComplain = this.gone || !this.trouble.textContent;
     if (is && waits && mayComplain) this.complain(this.gone ? KERNEL_GONE : SLOW);
     else if (!is && this.trouble.textContent === SLOW) this.complain("");
   }
 
-  // What is there once.
+  // Building.
 
   build() {
     this.root = makeRole("mk-frame mk-wall", "group");
@@ -154,7 +154,7 @@ class Wall {
     this.buildFoot();
     this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    // For as long as the wall is on the page, its static twin is not.
+    // While the wall is on the page, its static copy is hidden.
     const hides = make("style", "", this.model.get("hides"));
     const below = [this.scroll, this.nothing, this.pager, this.foot, this.spoken];
     this.root.append(hides, ...this.head.parts, this.filters.row, this.trouble, ...below);
@@ -163,7 +163,7 @@ class Wall {
       const tile = target.closest(".mk-wall-tile");
       if (tile) this.activate(Number(tile.dataset.index));
     });
-    // The second click of a double click on a menu was not meant for what is below it.
+    // The second click of a double click on a menu must not reach the tile below it.
     const hold = (event) => {
       if (performance.now() - this.menuClosedMs < SECOND_MS) event.stopPropagation();
     };
@@ -182,9 +182,9 @@ class Wall {
     this.foot = makeBox("mk-wall-foot", makeKeys(this.keyboard.list, { isOpen: true }));
   }
 
-  // Words.
+  // Texts.
 
-  // The seconds continue here: the kernel does not send each of them.
+  // The page counts the seconds, because the kernel does not send each of them.
   wordOf(cell, counts = true) {
     if (cell.status !== "running" || !counts) return cell.word;
     const now = performance.now();
@@ -208,7 +208,7 @@ class Wall {
     write(this.trouble, text);
   }
 
-  // Resolves with the address of a copy that plays here, or with why there is none.
+  // Resolves with the URL of a copy that plays here, or with the problem.
   copyOf(cell) {
     if (!this.copies.has(cell.job)) this.copies.set(cell.job, this.askForCopy(cell));
     return this.copies.get(cell.job);
@@ -240,7 +240,7 @@ class Wall {
     if (inGrid) this.focusTile();
   }
 
-  // What is drawn.
+  // Drawing.
 
   draw() {
     for (const named of [this.grid, this.root]) set(named, "aria-label", this.data.title || "Results");
@@ -263,7 +263,7 @@ class Wall {
     this.takeShape();
   }
 
-  // The places of a page are made again; the tiles in them, and what they play, stay.
+  // Rebuilds the places of a page; the tiles in them, and their players, stay.
   layOut() {
     const { data } = this;
     const hadFocus = this.grid.contains(document.activeElement);
@@ -332,7 +332,7 @@ class Wall {
     write(this.pageText, `Page ${page + 1} of ${pages} · ${range}`);
   }
 
-  // What was chosen elsewhere is compared as soon as the wall is on the page, once.
+  // Compares results chosen elsewhere, once, as soon as the wall is on the page.
   begin() {
     if (!this.model.get("compares") || this.gone) return;
     this.model.set("compares", false);
@@ -344,7 +344,7 @@ class Wall {
     this.root.classList.toggle("mk-wall-narrow", this.root.clientWidth < NARROW_PX);
   }
 
-  // The shape of the first picture is the shape of all places.
+  // All places have the shape of the first picture.
   takeShape() {
     const first = this.cells.map((cell) => this.posterOf(cell)).find(Boolean);
     if (!first || this.shaped) return;
@@ -378,7 +378,7 @@ class Wall {
       const { medium } = tile;
       if (!isPlayer(medium)) continue;
       if (!isIntersecting) medium.pause();
-      // Without a poster, the first frame is the picture.
+      // Without a poster, the first frame is shown.
       else if (medium.tagName === "VIDEO" && !medium.poster) medium.preload = "metadata";
       if (isIntersecting && this.playing) tile.start();
     }
@@ -430,7 +430,7 @@ class Wall {
     this.focusTile();
   }
 
-  // Ratings and the like.
+  // Ratings, tags and notes.
 
   async judge(cell, changes) {
     if (cell.status === "failed" && (changes.rating || changes.keep)) {
@@ -464,7 +464,7 @@ class Wall {
     tile.edit("Note", tile.cell.note ?? "", (note) => this.judge(tile.cell, { note: note.trim() }));
   }
 
-  // What tiles do.
+  // Actions of tiles.
 
   async retry(index) {
     const { retry: text } = this.cellAt(index);
@@ -481,7 +481,7 @@ class Wall {
     else this.ask({ do: "act", job: cell.job, offer, ticked });
   }
 
-  // The browser saves it; where the storage does not let a page read it, the kernel does.
+  // The browser saves it, or the kernel if pages cannot read from the storage.
   async download(cell, offer) {
     try {
       const blob = await fetchFile(cell.url, cell);
@@ -493,7 +493,7 @@ class Wall {
     }
   }
 
-  // Several cells.
+  // Selections.
 
   toggleSelected(index) {
     if (!isShown(this.cellAt(index))) return;
@@ -511,7 +511,7 @@ class Wall {
   }
 
   async compareChosen() {
-    await this.shown; // what was selected a moment ago
+    await this.shown; // the latest selection
     if (this.head.canCompare) this.compare(this.chosen);
     else this.say(this.head.compareButton.title);
   }

@@ -1,6 +1,6 @@
 // A mask painted on a frame of a clip: rectangles, brush and eraser, by mouse, finger
-// or keys. All numbers of a stroke are pixels of the clip, in whose size the mask is made.
-// One mask is for all frames: the one that is shown can be changed meanwhile.
+// or keys. Strokes are in pixels of the clip, and the mask has the size of the clip. One
+// mask covers all frames; another frame can be shown at any time.
 
 const TINT = "rgba(255, 45, 85, 0.55)";
 const CURSOR = ["rgba(0, 0, 0, 0.8)", "rgba(255, 255, 255, 0.95)"];
@@ -42,7 +42,7 @@ async function picture(bytes, type) {
   return createImageBitmap(new Blob([bytes], { type }));
 }
 
-// Where an earlier mask is bright, its own pixels are opaque.
+// The bright pixels of an earlier mask become opaque.
 function asAlpha(bitmap, width, height) {
   const canvas = canvasOf(width, height);
   const context = canvas.getContext("2d");
@@ -53,8 +53,8 @@ function asAlpha(bitmap, width, height) {
   return canvas;
 }
 
-// Gives the mask as a file once it is done: white is the region, and black all else. What
-// is painted stays in `painting`, which may come from a painter that was closed.
+// Returns the finished mask as a file: the region is white, the rest black. `painting`
+// keeps the strokes; it may come from a painter that was closed.
 class Painter {
   constructor(first, painting, frameAt, done) {
     const { width, height, at_s, duration_s, buffers } = first;
@@ -107,7 +107,7 @@ class Painter {
     return makeBox("mk-row mk-mask-bar", ...groups.map((group) => makeBox("mk-row", ...group)));
   }
 
-  // A clip whose length is not known has no other frames to choose.
+  // A clip of unknown length has no other frames to choose.
   buildFrames() {
     this.time = make("span", "mk-mask-time");
     const range = { min: 0, max: this.duration_s ?? 0, step: FRAME_STEP_S };
@@ -127,7 +127,7 @@ class Painter {
     this.slider.setAttribute("aria-valuetext", this.time.textContent);
   }
 
-  // Frames are read one after another; of those that are wanted meanwhile, the last one.
+  // Frames are read one after another; of the frames requested meanwhile, only the last.
   async showFrame(at_s) {
     this.painting.at_s = clamp(Math.round(at_s * 10) / 10, 0, this.duration_s ?? 0);
     this.writeTime();
@@ -154,7 +154,7 @@ class Painter {
     on("pointerup", () => this.release());
     on("pointercancel", () => this.cancel());
     on("keydown", (event) => this.key(event));
-    // On a button, the browser would undo what was typed elsewhere.
+    // On a button, the browser would undo text typed elsewhere.
     this.root.addEventListener("keydown", (event) => {
       if (this.isUndo(event)) this.key(event);
     });
@@ -165,7 +165,7 @@ class Painter {
   async load(frameBytes, baseBytes) {
     const [frame, base] = await Promise.all([
       picture(frameBytes, "image/jpeg"),
-      picture(baseBytes, "image/png").catch(() => null), // it may be no picture
+      picture(baseBytes, "image/png").catch(() => null), // it may not be a picture
     ]);
     const { width, height } = frame;
     Object.assign(this.canvas, { width, height });
@@ -176,7 +176,7 @@ class Painter {
     this.redraw();
   }
 
-  // What is painted.
+  // Painting.
 
   add(stroke) {
     this.strokes.push(stroke);
@@ -188,7 +188,7 @@ class Painter {
     this.redraw();
   }
 
-  // Draws the mask, at whatever size a canvas has.
+  // Draws the mask at the size of a canvas.
   paint(canvas) {
     const { width, height } = canvas;
     const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -241,7 +241,7 @@ class Painter {
       context.lineCap = context.lineJoin = "round";
       context.beginPath();
       context.moveTo(points[0], points[1]);
-      // A line to where it begins is a dab.
+      // A line of length zero is a dab.
       for (let at = 0; at < points.length; at += 2)
         context.lineTo(points[at], points[at + 1]);
       context.stroke();
@@ -281,7 +281,7 @@ class Painter {
     context.restore();
   }
 
-  // What people do.
+  // User actions.
 
   choose(tool) {
     this.tool = tool;
@@ -423,7 +423,7 @@ class Painter {
     else this.add({ tool, points: at, size: this.brush });
   }
 
-  // Each pixel is white or black, also at the edge of a brush.
+  // Each pixel is white or black, even at the edge of a brush.
   finish() {
     const { width, height } = this;
     const canvas = canvasOf(width, height);

@@ -92,7 +92,7 @@ class ResultSearch:
         return await find(output.id, output.url, THUMBNAIL_MAX_PX)
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known about URLs that are results in the history."""
+        """Return the known facts about URLs of results in the history."""
         return {
             (medium, url): Inspection(
                 await self._info(result.made, medium),

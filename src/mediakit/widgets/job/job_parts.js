@@ -1,5 +1,5 @@
-// What cards of jobs are made of: the time, the slider over two results, downloads, and
-// forms inside a card.
+// Parts of job cards: the time, the slider over two results, downloads, and forms inside
+// a card.
 
 const STAGE_PX = 640;
 const DRAWN_PX = 60;
@@ -14,8 +14,8 @@ const secondsText = (s) => {
 };
 const elapsedS = (since_ms) => Math.max(0, Math.floor((Date.now() - since_ms) / 1000));
 
-// Where the time goes: a sentence, and a bar of the time against the usual time. How much
-// of the work is done is not known, so no share of it is shown.
+// The running time: a sentence, and a bar that compares it with the usual time. The
+// progress of the work is unknown, so no percentage is shown.
 class JobTime {
   constructor() {
     this.words = make("div");
@@ -44,7 +44,7 @@ class JobTime {
   }
 }
 
-// The form of another widget, inside this one.
+// The form of another widget, displayed in this one.
 class FormSlot {
   constructor(model, id, close) {
     this.root = make("div", "mk-job-form");
@@ -59,7 +59,7 @@ class FormSlot {
   async open(manager, id) {
     const view = await manager.create_view(await manager.get_model(id));
     const { luminoWidget } = view;
-    // What it is made of hears that it is on the page.
+    // Its parts are told that it is on the page.
     if (luminoWidget && this.place.isConnected) luminoWidget.constructor.attach(luminoWidget, this.place);
     else this.place.append(view.el);
     return view;
@@ -71,7 +71,7 @@ class FormSlot {
   }
 }
 
-// Forms by their model, in the order of a list, each one drawn once.
+// Forms by their model, in the order of a list; each is drawn once.
 class FormSlots {
   constructor(model, name) {
     this.model = model;
@@ -98,7 +98,7 @@ class FormSlots {
     }
   }
 
-  // Once something is drawn in the first, it is brought where it can be seen.
+  // Scrolls the first into view once it has content.
   bring() {
     const [slot] = this.slots.values();
     const sizes = new ResizeObserver(() => {
@@ -114,8 +114,8 @@ class FormSlots {
   }
 }
 
-// A block that is drawn again takes no less room than before: nothing below it moves up
-// under the pointer.
+// A redrawn block takes at least its earlier room, so that nothing below it moves under the
+// pointer.
 function keepHeight(block, draw) {
   const { offsetHeight: height, offsetWidth: width } = block;
   draw();
@@ -172,7 +172,7 @@ function drawCompare(stage, { result, before }, copyUrl) {
 
 function bringIntoView(card) {
   const { top, bottom, height } = card.getBoundingClientRect();
-  // The part of the page in which it can be seen: that of what scrolls around it.
+  // The visible part of the page: the area of the element that scrolls around it.
   const room = { top: 0, bottom: innerHeight };
   for (let box = card.parentElement; box; box = box.parentElement) {
     if (!/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;

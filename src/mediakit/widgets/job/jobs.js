@@ -1,8 +1,8 @@
-// Jobs as cards, or as lines in a cell that waits: drawn from what the kernel says, and
-// only what has changed. What plays, downloads, is open or is asked for stays.
+// Jobs as cards, or as lines in a cell that waits. Only changed parts are drawn again, so
+// players, downloads, open menus and questions stay.
 
 const USED_AS = { image: "picture", video: "clip", audio: "sound" };
-// Listens once for each model, and keeps what the kernel sends until it is drawn.
+// Listens once for each model, and keeps messages of the kernel until they are drawn.
 function hearJobs(model) {
   const onMessage = ({ jobs }) => {
     if (!jobs) return;
@@ -14,7 +14,7 @@ function hearJobs(model) {
   return () => model.off("msg:custom", onMessage);
 }
 
-// Draws a model's jobs at the end of an element; returns what ends that.
+// Draws a model's jobs at the end of an element; returns a function that ends that.
 function drawJobs(model, element) {
   guardPaidClicks();
   const isLines = model.get("jobs_as") === "lines";
@@ -121,7 +121,7 @@ class JobCard {
     this.root.remove();
   }
 
-  // Draws a part again only when what it shows has changed.
+  // Draws a part again only when its data has changed.
   part(name, data, draw) {
     const key = JSON.stringify(data);
     if (this.drawn[name] === key) return;
@@ -135,7 +135,7 @@ class JobCard {
     this.compares &&= Boolean(job.before);
     set(this.root, "aria-label", job.short || job.title);
     this.part("prompt", [job.title, job.take], () => this.drawPrompt());
-    // What became of a job takes no less room than its progress did.
+    // The outcome of a job takes no less room than its progress did.
     keepHeight(this.standing, () => {
       const words = [job.word, job.tone, job.line, job.failure, job.reused, job.trouble];
       this.part("title", words, () => this.drawTitle());
@@ -212,7 +212,7 @@ class JobCard {
     this.title.replaceChildren(...rows);
   }
 
-  // The result, its place while it is to come, or what became of it.
+  // The result, a placeholder until there is one, or the reason why there is none.
 
   endStage() {
     this.endCompare?.();
@@ -280,14 +280,14 @@ class JobCard {
     return { url: this.copyUrl };
   }
 
-  // The shape that a result has, and that its place has before.
+  // The shape of a result, and of its placeholder.
   shape([width, height]) {
     this.stage.style.aspectRatio = `${width} / ${height}`;
     this.stage.style.maxWidth = `${Math.round(Math.min(STAGE_PX, (STAGE_PX * width) / height))}px`;
     if (this.compares || this.job.result?.medium === "audio") this.stage.style.aspectRatio = "";
   }
 
-  // What is found out about a result later replaces no player.
+  // Facts about a result that arrive later do not replace its player.
   fitResult() {
     const { result } = this.job;
     if (!result || !this.medium) return;
@@ -311,7 +311,7 @@ class JobCard {
     this.beside.replaceChildren(...rows, link);
   }
 
-  // What can be done.
+  // Acts.
 
   drawActions() {
     if (this.question) return;
@@ -349,7 +349,7 @@ class JobCard {
     else this.send(act);
   }
 
-  // Bought at the price that stands on the button, and after the act's question.
+  // Buys at the price on the button, after the act's question.
   send(act) {
     const { question } = this.acts[act];
     const text = this.job.prices[act];
@@ -390,7 +390,7 @@ class JobCard {
     row.firstChild?.focus();
   }
 
-  // A question stands in place of the buttons; nothing is done until it is answered.
+  // A question replaces the buttons; nothing is done until it is answered.
   open(question, act) {
     const end = () => {
       this.question = null;
@@ -405,7 +405,7 @@ class JobCard {
     showQuestion(this.actions, question, this.job.knows, answer, end);
   }
 
-  // The page fetches the file; where it may not, the kernel passes it on.
+  // The page fetches the file, or the kernel if the page must not.
   async turnDownload() {
     if (this.download) {
       this.download.abort();
@@ -438,7 +438,7 @@ class JobCard {
   }
 }
 
-// A line for each job, and one progress over a fold for many.
+// A line for each job; many jobs share one progress line above a fold.
 class JobLines {
   constructor(model) {
     this.model = model;

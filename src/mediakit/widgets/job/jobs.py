@@ -46,7 +46,7 @@ class ShownJob(Protocol):
 class JobsWidget(CardsWidget):
     """Jobs on a page, newest first; adding one redraws no other."""
 
-    # `jobs` is what a page finds when it is loaded. An open page is sent the jobs that
+    # `jobs` is the state for a page that is loaded. An open page is sent the jobs that
     # have changed, by messages: setting the trait sends nothing. The script of a class
     # with more to draw is `DRAWS_JOBS` and its own, which calls `hearJobs(model)` and
     # `drawJobs(model, element)`.

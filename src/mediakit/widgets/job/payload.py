@@ -105,7 +105,7 @@ def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
     return values | values_sent | {FURTHER.name: further}
 
 
-# -- what can be done -------------------------------------------------------------
+# -- acts -------------------------------------------------------------------------
 
 
 def offered(
@@ -127,7 +127,7 @@ def price_now(act: Act, state: JobState, shown: Shown) -> Estimate | None:
     return shown.prices.get(act.name) or act.estimate(state)
 
 
-# -- what is drawn ----------------------------------------------------------------
+# -- the picture and the texts ----------------------------------------------------
 
 
 def job_payload(

@@ -305,7 +305,7 @@ class JobView:
         return self._take_in(await task())
 
     def _take_in(self, result: Outcome) -> str:
-        """Show the job that an act has made; return what to say."""
+        """Show the job that an act has made; return a message."""
         if isinstance(result, AsyncJob) and self.home.add is not None:
             self.home.add(result)
         return result if isinstance(result, str) else ""

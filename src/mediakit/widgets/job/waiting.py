@@ -78,7 +78,7 @@ class WaitBoard:
                 self._show_set()
 
     def close(self) -> None:
-        """Close the board; what it wrote stays in the notebook."""
+        """Close the board; its output stays in the notebook."""
         with self._lock:
             if self._closed:
                 return

@@ -41,7 +41,7 @@ async def save_all(
 
 
 async def do_all(client: Client, act: Act, entries: Sequence[Entry]) -> str:
-    """Do an act with each job; return what to say."""
+    """Do an act with each job; return a message."""
     assert act.many is not None
     do = act.do
     assert do is not None  # the studio handles acts without `do` itself

@@ -117,7 +117,7 @@ class Page:
         return f"{places} · Times are in UTC."
 
 
-# -- what belongs to a page -----------------------------------------------------------
+# -- ratings and choices --------------------------------------------------------------
 
 
 def judgements_of(client: Client, entries: Iterable[Entry]) -> list[ratings.Judgement]:

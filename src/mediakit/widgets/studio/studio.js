@@ -1,5 +1,5 @@
 // The lists of the studio: its head, the functions, and the history. Everything else in
-// the studio (a form, a job, a wall, the dashboard) stands below as widgets of their own.
+// the studio (a form, a job, a wall, the dashboard) is a widget of its own below.
 
 const PLACES = ["Make", "History", "Spend"];
 const MOVES = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
@@ -230,7 +230,7 @@ class Studio {
     }
     holdKeys(root);
     this.root = root;
-    // What was opened below the list is brought into view as soon as it is there.
+    // A widget opened below the list is scrolled into view as soon as it is there.
     this.sizes = new ResizeObserver(([{ target }]) => {
       if (!this.isOpening || !target.offsetHeight) return;
       this.isOpening = false;
@@ -241,7 +241,7 @@ class Studio {
     this.namePanel();
   }
 
-  // -- what is shown ------------------------------------------------------------------
+  // -- drawing ------------------------------------------------------------------------
 
   show() {
     const state = this.model.get("state");
@@ -275,7 +275,7 @@ class Studio {
     this.facts.replaceChildren(...parts);
   }
 
-  // What is in a tab stands in this widget, or in the widgets below it.
+  // The content of a tab is in this widget, or in the widgets below it.
   namePanel() {
     const { place, form, comparing } = this.model.get("state");
     const below = this.root?.querySelector(".mk-st-content");
@@ -404,7 +404,7 @@ class Studio {
     return line;
   }
 
-  // One stop for the keyboard: digits and arrows rate, 0 takes the rating back.
+  // One Tab stop: digits and arrows rate, 0 removes the rating.
   makeStars(line) {
     const stars = makeRole("mk-st-stars", "slider");
     stars.tabIndex = 0;
@@ -465,9 +465,9 @@ class Studio {
     set(line.reuse, "aria-label", `Reuse settings of ${row.title}`);
   }
 
-  // -- what people do -----------------------------------------------------------------
+  // -- user actions -------------------------------------------------------------------
 
-  // With Shift, everything from the last tick to this one.
+  // With Shift, selects everything from the last tick to this one.
   tick(line, withShift) {
     const lines = [...this.rows.values()];
     const to = lines.indexOf(line);

@@ -52,7 +52,7 @@ CHANGED = (
 
 @dataclass(frozen=True)
 class SweepBudget:
-    """The budget typed for a plan, and what its sweep has used of it."""
+    """The budget typed for a plan, and the part that its sweep has used."""
 
     text: str = ""
     used_micro_usd: int = 0
@@ -72,7 +72,7 @@ class SweepBudget:
 
     @property
     def left_micro_usd(self) -> int:
-        """Return what is left of the limit for new cells."""
+        """Return the rest of the limit, for new cells."""
         return max(0, (self.limit_micro_usd or 0) - self.used_micro_usd)
 
     def sent(self, plan: PlanFacts) -> AffordablePart:
@@ -338,7 +338,7 @@ def plan_html(plan: PlanFacts, budget: SweepBudget | None = None) -> Markup:
 
 
 def _owned_text(plan: PlanFacts) -> str:
-    """Return what the owned cells would cost now."""
+    """Return the price that the owned cells would have now."""
     cells = zip(plan.cells, plan.states, strict=True)
     price = total_of(cell.estimate for cell, state in cells if state is CellState.OWNED)
     return "already yours · $0" + (f" instead of {price.text}" if price.high else "")

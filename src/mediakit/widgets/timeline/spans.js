@@ -1,5 +1,5 @@
-// The value of a timeline's field as the page holds it: items ("rows") of spans that have a
-// start and a length. What an edit does not name stays, also what no timeline shows.
+// The value of a timeline's field on the page: items ("rows") of spans with a start and a
+// length. An edit changes only what it names; parts that no timeline shows are kept.
 
 const LEAST_MS = 100;
 const NEW_BLOCK_MS = 2000;
@@ -37,7 +37,7 @@ class Spans {
     return this.of(row).length >= (this.innerOf(row)?.most ?? Infinity);
   }
 
-  // The times of a span; null while it has none that can be drawn.
+  // The times of a span; null if they are missing or cannot be drawn.
   times(span) {
     const [start_ms, length_ms] = [this.start, this.length].map((name) => {
       const text = String(span?.of[name] ?? "").trim();
@@ -46,7 +46,7 @@ class Spans {
     return start_ms >= 0 && length_ms > 0 ? { start_ms, length_ms } : null;
   }
 
-  // The times of a row's spans, in the order of time.
+  // The times of a row's spans, in chronological order.
   all(row) {
     const found = this.of(row).map((span) => this.times(span)).filter(Boolean);
     return found.sort((one, other) => one.start_ms - other.start_ms);
@@ -56,7 +56,7 @@ class Spans {
     return rows.map((each, at) => (at === row ? { ...each, of: { ...each.of, [this.inner]: spans } } : each));
   }
 
-  // A time that is the same to the millisecond stays as it was typed.
+  // A time that is equal to the millisecond keeps its typed form.
   put(rows, [row, at], times) {
     const spans = [...this.of(rows[row])];
     const span = spans[at] ?? this.innerOf(rows[row]).item.start;
@@ -69,14 +69,14 @@ class Spans {
     return this.with(rows, row, spans);
   }
 
-  // An item without any span is none: an empty one stays.
+  // An item cannot be without spans, so an empty one stays.
   remove(rows, [row, at]) {
     const spans = this.of(rows[row]).filter((_, place) => place !== at);
     return this.with(rows, row, spans.length ? spans : [this.innerOf(rows[row]).item.start]);
   }
 
-  // Where a new block goes: to the first span without a time, or behind them all; null
-  // where the row takes no more.
+  // The place of a new block: the first span without a time, or after the last span; null
+  // if the row is full.
   newPlace(rows, row) {
     const spans = this.of(rows[row]);
     const bare = spans.findIndex((span) => !this.times(span));
@@ -84,7 +84,7 @@ class Spans {
     return [row, bare < 0 ? spans.length : bare];
   }
 
-  // Room for a new block: from a moment on, or behind the last one.
+  // Room for a new block: from a moment on, or after the last block.
   room(row, from_ms) {
     const taken = this.all(row);
     const ends = taken.map(({ start_ms, length_ms }) => start_ms + length_ms);
@@ -98,7 +98,7 @@ class Spans {
     return { start_ms, length_ms: Math.max(LEAST_MS, room_ms) };
   }
 
-  // One more item of a kind, in place of a last one that holds nothing.
+  // Adds an item of a kind; it replaces a last one that is empty.
   addItem(rows, kind) {
     const { item } = this.spec;
     const kept = rows.length && this.isBlank(rows.at(-1)) ? rows.slice(0, -1) : rows;

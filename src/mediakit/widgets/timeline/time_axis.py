@@ -99,7 +99,7 @@ class Axis:
 
     @property
     def payload(self) -> dict[str, object]:
-        """Return what the page needs to edit a value, besides its fields."""
+        """Return the data for editing a value on the page, besides its fields."""
         spans = self.spans
         return {
             "name": self.name,

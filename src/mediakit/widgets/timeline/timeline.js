@@ -1,8 +1,8 @@
-// The timeline of a form: rows of blocks to scale, which people move and stretch.
+// The timeline of a form: rows of blocks to scale, which users move and stretch.
 //
-// Its value is that of the field's own list, which an edit changes as a hand would there.
-// What the kernel says of it ("shown") follows: rows, names and problems are drawn as it
-// says, times as they are. All text is set as text, never as markup.
+// It shares its value with the field's list, and edits it as a user would edit the list.
+// The kernel then sends rows, names and problems ("shown"); times are drawn from the value.
+// All text is set as text, never as markup.
 
 const STEP_MS = 100;
 const FAR_MS = 1000;
@@ -44,11 +44,11 @@ class Timeline {
     this.source = source;
     this.name = spec.name;
     this.spans = new Spans(spec);
-    this.picked = null; // the block that is chosen
-    this.fresh = []; // new blocks, which become as long as their clips
-    this.changes = []; // of this timeline, the newest last: the value before and after
+    this.picked = null; // the chosen block
+    this.fresh = []; // new blocks, which take the length of their clips
+    this.changes = []; // the value before and after each change, the newest last
     this.drag = null;
-    this.perMs = null; // null fits everything
+    this.perMs = null; // null shows everything
     this.wantsFocus = false;
     this.rows = [];
     this.build();
@@ -63,7 +63,7 @@ class Timeline {
     this.root.remove();
   }
 
-  // What is there once.
+  // Building.
 
   build() {
     this.summary = make("span", "mk-quiet");
@@ -111,7 +111,7 @@ class Timeline {
     listen("keydown", (event) => this.key(event));
   }
 
-  // What the kernel says.
+  // State from the kernel.
 
   show(shown) {
     this.shown = shown;
@@ -121,14 +121,14 @@ class Timeline {
     this.draw();
   }
 
-  // Notes the value, and whether the kernel has said how the blocks are that there are.
+  // Stores the value, and whether the kernel has described its current blocks.
   look() {
     this.value = this.source.read();
     const shape = this.shown.rows.map((row) => `${row.kind}:${row.blocks.length + row.bare.length}`);
     this.isCurrent = shape.join(" ") === this.spans.shape(this.value);
   }
 
-  // A new block is as long as its clip, once that is known, unless a hand gave it a length.
+  // A new block gets the length of its clip, once known, unless the user has set one.
   fit() {
     for (const place of this.fresh) {
       const row = this.value[place[0]];
@@ -148,7 +148,7 @@ class Timeline {
     }
   }
 
-  // Changes the value, unless its blocks are others than those that people see.
+  // Changes the value, unless its blocks differ from the displayed ones.
   edit(change, place) {
     this.look();
     const before = this.value;
@@ -165,7 +165,7 @@ class Timeline {
     return done;
   }
 
-  // Notes a change, or that a noted one goes on.
+  // Records a change, or the continuation of the last one.
   note(before, noted) {
     const goesOn = noted?.after === JSON.stringify(before);
     const change = goesOn ? noted : { before };
@@ -174,7 +174,7 @@ class Timeline {
     return change;
   }
 
-  // Takes the last change back, unless the value was changed elsewhere since.
+  // Undoes the last change, unless the value was changed elsewhere since.
   undo() {
     const last = this.changes.pop();
     this.look();
@@ -222,7 +222,7 @@ class Timeline {
     return place && this.rows[place[0]]?.blocks.get(place[1])?.root;
   }
 
-  // What people do.
+  // User actions.
 
   choose(place, isNew = false) {
     const isSame = same(place, this.picked);
@@ -231,7 +231,7 @@ class Timeline {
     if (!isSame) this.draw();
   }
 
-  // The fields of a block stand in the form's own list, which unfolds them.
+  // The fields of a block are in the form's list, which unfolds them.
   reveal([row, at]) {
     this.source.reveal(`${this.name}[${row}].${this.spans.inner}[${at}]`);
   }
@@ -274,7 +274,7 @@ class Timeline {
     const fit = this.fitScale;
     const before = this.perMs ?? fit;
     const after = by && before * (by > 0 ? ZOOM : 1 / ZOOM);
-    // What is in the middle, or chosen, stays where it is.
+    // The chosen block, or the middle, stays in place.
     const block = this.chosen && this.timesAt(this.chosen);
     const middle = this.scroll.scrollLeft + this.room / 2;
     const at = block ? block.start_ms : middle / before;
@@ -316,7 +316,7 @@ class Timeline {
     this.put(drag.place, next.start_ms, next.length_ms);
   }
 
-  // What is dragged to the edge of the view rolls it on.
+  // Dragging to the edge of the view scrolls it.
   roll(event) {
     const { left, right } = this.scroll.getBoundingClientRect();
     if (event.clientX > right - EDGE_PX) this.scroll.scrollLeft += EDGE_PX;
@@ -339,7 +339,7 @@ class Timeline {
     return { start_ms: start, length_ms };
   }
 
-  // To an edge of another block (with either end, when it has a length), or to tenths.
+  // Snaps to an edge of another block (either end, if it has a length), or to tenths.
   snap(place, ms, length_ms = 0) {
     const others = this.all().filter((block) => !same(block.place, place));
     const edges = others.flatMap((b) => [b.start_ms, b.start_ms + b.length_ms]);
@@ -359,7 +359,7 @@ class Timeline {
     if (drag) this.draw();
   }
 
-  // Back to where it was taken from.
+  // Moves the block back to where the drag began.
   letGo() {
     const { moved } = this.drag;
     this.drag = this.guideMs = null;
@@ -456,7 +456,7 @@ class Timeline {
     if (bottom > scrollTop) this.scroll.scrollTop = bottom;
   }
 
-  // What is drawn.
+  // Drawing.
 
   get headPx() {
     return this.ruler.firstChild.offsetWidth;
@@ -470,7 +470,7 @@ class Timeline {
     return Math.max(0, ...this.all().map((b) => b.start_ms + b.length_ms));
   }
 
-  // With some air behind the last block.
+  // With some room after the last block.
   get span() {
     return this.endMs ? this.endMs * 1.05 : EMPTY_MS;
   }
@@ -482,7 +482,7 @@ class Timeline {
   draw() {
     if (!this.shown?.rows) return;
     const hadFocus = this.root.contains(document.activeElement);
-    // The scale rests while a block is held, or it would run from the pointer.
+    // The scale is fixed while a block is dragged, or the block would leave the pointer.
     if (!this.drag) this.scale = this.perMs ?? this.fitScale;
     const far = Math.max(this.span, this.drag ? this.room / this.scale : 0);
     this.lanePx = Math.max(this.room, Math.floor(far * this.scale));
@@ -502,7 +502,7 @@ class Timeline {
     const [row, at] = this.chosen ?? [];
     const isDrawn = this.isCurrent && (block || !this.spans.times(this.spans.of(this.value[row])[at]));
     if (!lost && !(this.wantsFocus && isDrawn)) return;
-    // A button that was pressed keeps the focus; it may be pressed again.
+    // A pressed button keeps the focus, so that it can be pressed again.
     const busy = document.activeElement?.classList.contains("mk-button");
     if (lost || !busy) (block ?? this.root).focus({ preventScroll: true });
     if (!isDrawn) return;
@@ -646,7 +646,7 @@ class Timeline {
     if (source && picture.getAttribute("src") !== source) picture.src = source;
   }
 
-  // The block that the tabulator key goes to: what is chosen, or the first one.
+  // The block that the Tab key goes to: the chosen one, or the first.
   get tabStop() {
     const blocks = this.all();
     const chosen = blocks.find((block) => same(block.place, this.chosen));

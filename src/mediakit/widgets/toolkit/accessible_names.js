@@ -1,6 +1,6 @@
 // Gives rows of buttons around it the names and states that screen readers need:
-// ipywidgets draws them without, and calls what has no tooltip "null". What tells how
-// things stand is a live region for as long as it is there.
+// ipywidgets omits them, and names elements without a tooltip "null". Status lines are live
+// regions while they are displayed.
 
 const ROOTS = ".mk-form";
 const FOLDS = ".mk-fold, .mk-opens";

@@ -76,12 +76,12 @@ class ShownByCell(Generic[C]):
         self._shown: dict[str, tuple[str, list[C]]] = {}
 
     def now(self, cell: NotebookCell) -> list[C]:
-        """Return what this run of a cell has displayed."""
+        """Return the views displayed by this run of a cell."""
         run, shown = self._shown.get(cell.id, ("", []))
         return shown if run == cell.run else []
 
     def all(self) -> list[C]:
-        """Return what the latest runs of all cells display."""
+        """Return the views displayed by the latest runs of all cells."""
         return [each for _, shown in self._shown.values() for each in shown]
 
     def add(self, cell: NotebookCell, thing: C) -> None:

@@ -1,4 +1,4 @@
-// What every widget of ours draws with: elements, texts, and players of results.
+// Elements, texts and players that all widgets draw with.
 //
 // All text is set as text, never as markup. Each widget's script begins with this file.
 
@@ -23,7 +23,7 @@ const makeRole = (name, role, ...children) => {
   box.setAttribute("role", role);
   return box;
 };
-// A button of symbols has its title for a name.
+// The accessible name of a button of symbols is its title.
 const makeButton = (text, title, press, name = "") => {
   const button = make("button", `mk-button ${name}`.trim(), text);
   button.type = "button";
@@ -33,13 +33,13 @@ const makeButton = (text, title, press, name = "") => {
   return button;
 };
 const setFold = (fold, isOpen) => fold.setAttribute("aria-expanded", String(isOpen));
-// A button that unfolds something; a summary would be no button for screen readers.
+// A button that unfolds something; screen readers would not treat <summary> as a button.
 const folding = (text, turn, name = "mk-fold") => {
   const fold = makeButton(text, "", () => turn(fold.getAttribute("aria-expanded") !== "true"), name);
   setFold(fold, false);
   return fold;
 };
-// The keys of a widget with what each does, behind a button.
+// The keys of a widget and their effects, behind a button.
 const makeKeys = (keys, { text = "Keys", isOpen = false } = {}) => {
   const rows = keys.map(([key, act]) => makeBox("", make("b", "", key), ` ${act}`));
   const list = makeBox("mk-facts mk-quiet mk-small-print mk-keys", ...rows);
@@ -52,7 +52,7 @@ const makeKeys = (keys, { text = "Keys", isOpen = false } = {}) => {
   return makeBox("mk-column", fold, list);
 };
 const keysText = (keys) => `Keys: ${keys.map(([key, act]) => `${key} ${act}`).join(", ")}.`;
-// An element that is already in place is not moved: it would lose its focus.
+// An element that is already in place is not moved, because it would lose its focus.
 const putAt = (parent, at, child) => {
   if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);
 };
@@ -84,7 +84,7 @@ const makeSlider = (label, traits, name = "") => {
   slider.setAttribute("aria-label", label);
   return slider;
 };
-// What does not change is not written: writing costs time and is announced again.
+// Unchanged text is not written: writing costs time, and screen readers repeat it.
 const write = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
@@ -99,7 +99,7 @@ const clockText = (s) => {
   const minutes = Math.floor(tenths / 60);
   return `${minutes}:${(tenths % 60).toFixed(1).padStart(4, "0")}`;
 };
-// Resolves when an event comes, or fails to come in time.
+// Resolves when an event arrives, or on a timeout.
 const waitForEvent = (element, names, ms) =>
   new Promise((resolve) => {
     const end = () => {
@@ -111,14 +111,14 @@ const waitForEvent = (element, names, ms) =>
     for (const name of names) element.addEventListener(name, end);
   });
 
-// Keeps the keys that are pressed inside an element from JupyterLab, which takes arrows and
-// letters for the cells: it looks at what has the focus, and at nothing above that.
+// Keeps keys pressed inside an element from JupyterLab, which applies arrows and letters to
+// cells: it looks only at the focused element, not at the elements around it.
 const keepKeys = (root) => {
   root.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"));
   keepUndo(root);
-  // It forbids line breaks in cells; the keys that run cells are none here either.
+  // JupyterLab forbids line breaks in cells; keys that run cells do nothing here, either.
   root.addEventListener("keydown", (event) => {
-    // A form may stand in another element that keeps its keys.
+    // A form may be inside another element that keeps its keys.
     if (event.key !== "Enter" || event.isComposing || event.defaultPrevented) return;
     if (event.target.tagName !== "TEXTAREA") return;
     event.preventDefault();
@@ -127,7 +127,7 @@ const keepKeys = (root) => {
   });
 };
 
-// JupyterLab cancels undo in a box whose keydowns reach it. Saving is left to it.
+// JupyterLab cancels undo in a box whose keydowns reach it. Saving is left to JupyterLab.
 const UNDO_KEYS = ["z", "y", "control", "meta", "shift"];
 const boxKey = (event) => {
   const key = event.key.toLowerCase();
@@ -143,8 +143,7 @@ const keepUndo = (root) =>
     if (target.matches("textarea, input")) target.addEventListener("keydown", boxKey);
   });
 
-// Keeps from the notebook what is typed anywhere in an element: its own keys cut cells,
-// delete them and add others.
+// Keeps keys typed in an element from the notebook, whose keys cut, delete and add cells.
 const holdKeys = (root) => {
   keepUndo(root);
   root.addEventListener("keydown", (event) => {
@@ -152,8 +151,8 @@ const holdKeys = (root) => {
   });
 };
 
-// Marks an element whose kernel is gone, or whose widget a notebook has saved: JupyterLab
-// marks views of its own alone. Returns what ends that.
+// Marks an element whose kernel is gone, or whose widget was saved in a notebook, because
+// JupyterLab marks only its own views. Returns a function that ends this.
 const markGone = (model, root) => {
   const gone = () => {
     root.classList.add("mk-gone");
@@ -179,8 +178,8 @@ const ask = (model, content) =>
     model.send({ ...content, number });
   });
 
-// A result as an element; the source stands on the tag itself: the only way that plays
-// in a live, reopened and exported notebook.
+// A result as an element. The source is an attribute of the tag: only that plays in live,
+// reopened and exported notebooks alike.
 const makeMedium = (cell, poster, { preload = "none", label = "", controls = false } = {}) => {
   if (cell.medium === "image") {
     const image = make("img", "mk-medium");
@@ -205,9 +204,9 @@ const makeMedium = (cell, poster, { preload = "none", label = "", controls = fal
   return player;
 };
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
-// Why the browser cannot reach an address of the kernel's machine, with what to do about
-// it; "" where it can. Behind a hub such an address has the page's own origin, and a page
-// of the server's comes in place of the file.
+// Why the browser cannot reach a URL of the kernel's machine, and what to do; "" if it
+// can. Behind a hub such a URL has the page's own origin, and the server answers with an
+// HTML page instead of the file.
 const unreachable = async (url) => {
   const { origin, hostname, port: own, pathname } = new URL(url, document.baseURI);
   const proxied = origin === location.origin ? /\/proxy\/(\d+)\//.exec(pathname)?.[1] : "";
@@ -224,10 +223,10 @@ const unreachable = async (url) => {
     : `Forward that port, too, such as with ssh -L ${port}:127.0.0.1:${port}.`;
   return `Your browser cannot reach 127.0.0.1:${port} of the machine that runs the kernel. ${remedy}`;
 };
-// A result that the browser cannot show is shown as the kernel passes it on: a clip as a
-// copy that plays, a picture as it is.
-// A video without a picture is not an error for a browser (H.265 with sound).
-// Returns what asks for the copy; it is asked for at once unless `waitsForPlay`.
+// If the browser cannot show a result, the kernel sends it: a clip as a copy that plays, a
+// picture unchanged.
+// Browsers report no error for a video whose picture they cannot decode (H.265 with sound).
+// Returns a function that requests the copy; it is called at once unless `waitsForPlay`.
 const playCopy = (source, cell, medium, { waits, plays, fails, waitsForPlay = false, poster = "" }) => {
   const isPicture = medium.tagName === "IMG";
   const isOwn = () => [cell.url, poster || cell.url].includes(medium.getAttribute("src"));
@@ -279,15 +278,15 @@ const fetchFile = async (url, { medium, bytes: known }, signal, tell = () => {})
     if (total) tell(`${Math.floor((100 * bytes) / total)}%`);
     out.enqueue(piece);
   };
-  // The browser may keep on its disk what it makes a blob of.
+  // The browser may keep blobs on its disk.
   const counted = response.body.pipeThrough(new TransformStream({ transform: count }));
   const blob = await new Response(counted, { headers: { "Content-Type": type } }).blob();
   if (total && bytes !== total) throw new Error(ENDED_EARLY);
   if (known && bytes !== known) throw new Error(NOT_THE_FILE);
   return blob;
 };
-// Adds the recipe to a file that was fetched, as the kernel says; without it where the
-// kernel does not answer soon, or the file is another one.
+// Adds the recipe from the kernel to a fetched file; returns the file unchanged if the
+// kernel does not answer soon, or the file has another length.
 const RECIPE_MS = 5000;
 const withRecipe = async (blob, recipe) => {
   const late = new Promise((resolve) => setTimeout(resolve, RECIPE_MS, {}));
@@ -302,7 +301,7 @@ const withRecipe = async (blob, recipe) => {
   return new Blob([...parts, blob.slice(at)], { type: blob.type });
 };
 // Has the browser save a file. A link with a "download" attribute is ignored for files of
-// another origin, so it gets one of the page's own.
+// another origin, so the link gets a URL of the page's own.
 const handOver = (blob, name) => {
   const link = Object.assign(make("a"), { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);
@@ -310,7 +309,7 @@ const handOver = (blob, name) => {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 };
-// Gives back the connection and the memory of a player that is not needed any more.
+// Releases the connection and the memory of a player that is no longer needed.
 const letGo = (player) => {
   if (!player.pause) return;
   player.pause();

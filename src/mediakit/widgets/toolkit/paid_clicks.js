@@ -1,6 +1,6 @@
-// Lets a button that costs money take one click: not the second one of a double click,
-// none shortly after the button came to where the pointer is, or was renamed there, none
-// of a key that is held down or of keys that run a cell, and none once the kernel is gone.
+// Lets a button that costs money accept one click. It ignores the second click of a double
+// click, clicks shortly after the button moved under the pointer or was renamed there, keys
+// that are held down or run a cell, and all clicks once the kernel is gone.
 
 const PAID = ".mk-paid";
 const DISCONNECTED = ".jupyter-widgets-disconnected"; // JupyterLab's mark
@@ -13,7 +13,7 @@ const NOTHING = { button: null, words: "", sinceMs: -Infinity };
 const isInside = ({ left, right, top, bottom }, { x, y }) =>
   x >= left && x <= right && y >= top && y <= bottom;
 
-// Says that a click was held because the button has just come to the pointer.
+// Explains that a click was ignored because the button has just moved under the pointer.
 const AGAIN_MS = 2500;
 const sayAgain = (button) => {
   const price = button.textContent.split(" · ").slice(1).join(" · ");
@@ -28,7 +28,7 @@ const sayAgain = (button) => {
   setTimeout(() => note.remove(), AGAIN_MS);
 };
 
-// Takes the buttons that pay from an element whose kernel is gone.
+// Disables the paid buttons of an element whose kernel is gone.
 function stopPaying(root) {
   for (const button of root.querySelectorAll(PAID)) {
     button.inert = true;
@@ -45,7 +45,7 @@ function guardPaidClicks() {
   let focused = NOTHING;
   let last = { button: null, x: NaN, y: NaN, atMs: -Infinity };
 
-  // A button that the person went to may be clicked; one that came is held.
+  // A click counts if the pointer moved to the button, not if the button moved to it.
   const noted = (before, button, hasCome) => {
     const words = button ? `${button.disabled} ${button.textContent}` : "";
     if (before.button === button && before.words === words) return before;
@@ -67,19 +67,19 @@ function guardPaidClicks() {
     if (isKey) lookAtFocus();
     else lookAtPointer(at);
     const button = event.target.closest?.(PAID) ?? null;
-    // When it was done: a busy page hears of it later.
+    // The time of the click itself: a busy page handles it later.
     const now = event.timeStamp;
     const isSoon = now - last.atMs < SECOND_MS;
     const isNear = isSoon && Math.hypot(at.x - last.x, at.y - last.y) < NEAR_PX;
     const isSecond = isNear || (isSoon && button === last.button);
     const isNew = now - (isKey ? focused : pointed).sinceMs < NEW_MS;
-    // What came to the place of a paid button meanwhile is not meant either.
+    // A click on a control that has replaced the paid button is not meant for it, either.
     const isStray = isNear && last.button !== null;
     const isGone = button?.closest(`.mk-gone, ${DISCONNECTED}`);
     const isHeld = isStray || (button && (event.detail > 1 || isSecond || isNew || isGone));
     last = { button: isHeld ? last.button : button, ...at, atMs: now };
     if (isHeld) {
-      // Not after a click that counted: nobody should pay for a second one.
+      // Not after a click that counted: nobody should pay twice.
       if (button && isNew && event.detail <= 1 && !isSecond && !isGone) sayAgain(button);
       event.preventDefault();
       event.stopImmediatePropagation();

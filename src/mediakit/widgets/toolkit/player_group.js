@@ -34,7 +34,7 @@ class PlayerGroup {
     return Math.max(0, ...this.usable.map((player) => player.duration));
   }
 
-  // Where most of them are; those that are at their end wait there.
+  // The position of most players; those that have ended wait at their end.
   get atS() {
     const going = this.usable.filter((player) => !this.isOver(player));
     if (!going.length) return this.lengthS;
@@ -73,7 +73,7 @@ class PlayerGroup {
     return this.playing ? this.pause() : this.play();
   }
 
-  // All stop, go there, and continue only when every one of them has arrived.
+  // All players pause, seek, and continue only when all have arrived.
   seek(s) {
     this.seekNumber += 1;
     const number = this.seekNumber;
@@ -118,7 +118,7 @@ class PlayerGroup {
     return undefined;
   }
 
-  // Who is ahead plays a little slower for a while, who is behind a little faster.
+  // A player that is ahead plays a little slower for a while, one that is behind faster.
   correct() {
     const going = this.usable.filter((player) => !this.isOver(player));
     if (!going.length) {

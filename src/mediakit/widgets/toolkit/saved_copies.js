@@ -1,15 +1,15 @@
 // Keeps the cards in the notebook current where the kernel's outputs no longer reach it:
-// JupyterLab drops them once its page was loaded again or the notebook was reopened. The
-// kernel says which versions there are; what is missing or older is asked for and written
-// into the notebook. Elsewhere than in JupyterLab's notebooks there is nothing to write.
+// JupyterLab drops them once its page was reloaded or the notebook was reopened. The kernel
+// lists the current versions; missing or older cards are requested and written into the
+// notebook. Outside JupyterLab's notebooks there is nothing to write.
 
 const COPY_MARK = /data-card="([0-9a-f]+)" data-version="(\d+)"/;
 const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";
-const COPY_PAUSE_MS = 500; // outputs that do arrive come first
+const COPY_PAUSE_MS = 500; // outputs that do arrive have priority
 
 const copiesIn = (cells, { versions, beside }) => {
   const copies = [];
-  let place = null; // the outputs of the cell in which the cards stand
+  let place = null; // the outputs of the cell with the cards
   for (const { outputs } of cells) {
     for (let at = 0; at < (outputs?.length ?? 0); at += 1) {
       const { data } = outputs.get(at);

@@ -34,14 +34,14 @@ class WidgetFactory:
         return widget
 
     def close(self) -> None:
-        """Close all of its widgets, and then what they share."""
+        """Close all of its widgets, and then their shared styles."""
         for each in (*self._made, self._layout, *self._styles.values()):
             each.close()
 
 
 def keep_in_order(comm: Any) -> None:
     """Make the browser choose the thread on which messages of a widget arrive."""
-    # ipykernel 7.4 sends what people do with a widget to the thread that last wrote to
+    # ipykernel 7.4 sends a user's actions on a widget to the thread that last wrote to
     # it. So a click on Generate could be heard on one thread while an older change of a
     # slider still waits on another, behind a running cell, and the wrong values would
     # be submitted. The browser sends all widgets to one thread, in order.

@@ -54,7 +54,7 @@ def accept_text(spec: FieldSpec) -> str:
 def refusal(
     spec: FieldSpec, name: str, size_bytes: int, content_type: str
 ) -> str | None:
-    """Return why a field rejects a file, from what is known before it is sent."""
+    """Return why a field rejects a file, from facts known before it is sent."""
     if not _is_accepted(spec, name, content_type):
         formats, kind = _formats(spec), _medium(spec)
         wanted = any_of(formats) if formats else f"such as {any_of(_ANY[kind][:2])}"
