@@ -446,7 +446,7 @@ _Object = Annotated[dict[str, Any] | None, _IfReadable]
 
 
 class Delivery(Record):
-    """One event sent to one receiver (spec 3.2, 4.20); None is unknown.
+    """One event sent to one receiver (spec 3.2, 4.20); None means unknown.
 
     The URL may contain the receiver's token, so the repr omits it.
     """
@@ -480,7 +480,7 @@ _REASONS = {
 
 
 class Attempt(Record):
-    """One attempt of a delivery (spec 6.5); None is unknown."""
+    """One attempt of a delivery (spec 6.5); None means unknown."""
 
     number: _Count = None
     attempted_at: _Instant = None

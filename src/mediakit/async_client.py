@@ -505,8 +505,8 @@ class AsyncClient(ClientFacts, ProcessBound):
             `completed` and `kept` (int64, without repairs), `rating` (float64, the
             mean), `charge_micro_usd` (int64) and `charge_usd` (float64) of the jobs
             that the sweep submitted, `begun_at` and `ended_at` (UTC); then the mean of
-            each score (float64), and `judge_cost_micro_usd` (Int64, <NA> is unknown),
-            if a judge said what it charged.
+            each score (float64), and `judge_cost_micro_usd` (Int64, <NA> means
+            unknown), if a judge reported its charges.
         """
         from mediakit.history.sweeps import sweeps_frame
 

@@ -123,7 +123,7 @@ class Job(JobFacts, Blocking, ProcessBound):
         ):
             show_wait(self.core)
 
-    # -- the rest -----------------------------------------------------------------
+    # -- files and acts -----------------------------------------------------------
 
     refresh = blocking(AsyncJob.refresh, itself)
     fetch_output = blocking(AsyncJob.fetch_output)

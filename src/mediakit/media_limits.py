@@ -33,7 +33,7 @@ EXTENSION = "x-mediakit"
 
 @dataclass(frozen=True)
 class MediaInfo:
-    """The properties of a file, from its header; None is unknown."""
+    """The properties of a file, from its header; None means unknown."""
 
     kind: MediaName
     content_type: str
@@ -139,7 +139,7 @@ class MediaLimits:
         total_s = sum(each.duration_s or 0 for each in found)
         if total_s <= self.total_s + SLACK_S:
             return None
-        accepted = f"at most {self.total_s:g} s in all"
+        accepted = f"at most {self.total_s:g} s in total"
         return Problem(field, ValueDescription(f"{total_s:.4g} s together"), accepted)
 
 

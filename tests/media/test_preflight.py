@@ -87,7 +87,7 @@ def test_clips_may_be_so_long_together_and_no_longer(lengths_s: list[float]) -> 
         assert found == []
     else:
         assert [(p.field, p.accepted) for p in found] == [
-            ("video_urls", "at most 30 s in all")
+            ("video_urls", "at most 30 s in total")
         ]
 
 
@@ -134,7 +134,7 @@ def test_a_limit_of_all_together_holds_for_a_single_clip_too() -> None:
     found = problems_of("video_urls", replace(CLIP, duration_s=16.0), kind="r5")
 
     assert [p.sentence for p in found] == [
-        "video_urls must be at most 15 s in all (got 16 s together)"
+        "video_urls must be at most 15 s in total (got 16 s together)"
     ]
 
 

@@ -517,7 +517,7 @@ class ServiceClient:
     ) -> HttpResponse:
         """GET a path; retry without a response, or while it `is_foreign`.
 
-        Honours `Retry-After` for up to two minutes in all. If the service asks for
+        Honours `Retry-After` for up to two minutes in total. If the service asks for
         longer, or keeps rejecting the request, its last response is returned.
         """
 

@@ -228,7 +228,7 @@ class Jobs:
         self.settled: Listeners[AsyncJob] = Listeners()
         self._pid = os.getpid()
 
-    # -- the one object of a job --------------------------------------------------
+    # -- one object per job -------------------------------------------------------
 
     async def job(self, job_id: str) -> AsyncJob:
         """Return a job by its id; see `AsyncClient.job`."""

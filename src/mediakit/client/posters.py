@@ -73,7 +73,7 @@ def _name(job_id: str, suffix: str) -> str:
     return sha256(job_id.encode()).hexdigest()[:32] + suffix
 
 
-# -- found, or made once ---------------------------------------------------------------
+# -- cached posters --------------------------------------------------------------------
 
 
 POSTERS_AT_ONCE = 4

@@ -71,7 +71,7 @@ UPLOADED = (
 )
 
 
-# -- fields, as a body holds them --------------------------------------------------
+# -- fields as in a body -----------------------------------------------------------
 
 
 def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, object]:

@@ -18,7 +18,7 @@ REPLAY_RETRY_FOR_S = 5.0
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
 MAX_RETRY_AFTER_TOTAL_S = 120.0
-"""How long a request waits in all because of `Retry-After`."""
+"""How long a request waits in total because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
 
@@ -32,7 +32,7 @@ def jittered_backoff_s(tries: int) -> float:
 class RetryWindow:
     """How long a request without a response is retried, and the pauses.
 
-    Waits that the service requests are added, up to two minutes in all.
+    Waits that the service requests are added, up to two minutes in total.
     """
 
     def __init__(self, clock: Clock, for_s: float) -> None:
@@ -64,7 +64,7 @@ class RetryWindow:
 
 
 class RejectionBackoff:
-    """The pauses of a submission after temporary rejections: two minutes in all."""
+    """The pauses of a submission after temporary rejections: two minutes in total."""
 
     def __init__(self) -> None:
         self._rejections_n = 0

@@ -28,7 +28,7 @@ SNAP_FRAMES = 0.75
 
 
 class Timing(NamedTuple):
-    """The length of a track in seconds, and its frames per second; None is unknown."""
+    """The seconds of a track, and its frames per second; None means unknown."""
 
     seconds: float | None
     fps: float | None = None

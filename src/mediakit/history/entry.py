@@ -55,7 +55,7 @@ class Submission:
     take: int  # the number of the take of this content, from 1
     attempt: int  # the number of the attempt at this take, from 1
     estimate_kind: str
-    estimate_low_micro_usd: int | None  # None is unknown
+    estimate_low_micro_usd: int | None  # None means unknown
     estimate_high_micro_usd: int | None
     reserved_micro_usd: int
     """The hold until the job settles or fails."""

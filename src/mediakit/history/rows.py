@@ -67,7 +67,7 @@ def entry_of(row: Row[Any]) -> Entry:
     return Entry(**dict(zip(ENTRY_FIELDS, row, strict=False)))
 
 
-# -- look-ups -------------------------------------------------------------------------
+# -- queries --------------------------------------------------------------------------
 
 
 @cache

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REASON, JUDGE_COST = "reason", "judge_cost_micro_usd"
 Value = float | str
-"""The value of a score; NaN is unknown."""
+"""The value of a score; NaN means unknown."""
 
 
 @dataclass(frozen=True)

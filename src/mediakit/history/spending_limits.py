@@ -151,7 +151,7 @@ def _named(budget: str) -> str:
     return f"the budget {shown(budget)}"
 
 
-# -- the kept totals ------------------------------------------------------------------
+# -- stored totals --------------------------------------------------------------------
 
 NOTHING_USED = BudgetUse(0, 0)
 NO_LIMITS: Mapping[str, int] = MappingProxyType({})

@@ -270,7 +270,7 @@ class History:
             entry = first_entry(db, column, value)
             return entry and change_entry(db, entry, changes_of(entry))
 
-    # -- look-ups -----------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------
 
     def find(self, job_id: str) -> Entry | None:
         """Return the entry of a job; None if it is not in this history."""

@@ -54,7 +54,7 @@ def list_of(value: object) -> list[Any]:
 
 
 def text_of(value: object, name: str) -> str:
-    """Return a text of a JSON object, and an empty one for anything else."""
+    """Return the text at a key of a JSON object; empty for anything else."""
     text = dict_of(value).get(name)
     return text if isinstance(text, str) else ""
 

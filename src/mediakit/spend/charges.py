@@ -180,7 +180,7 @@ def _whole(column: pd.Series) -> list[int | None]:
     return [None if value is pd.NA else int(value) for value in values]
 
 
-# -- beside the estimates --------------------------------------------------------------
+# -- compared with estimates -----------------------------------------------------------
 
 
 def rate_audit(history: pd.DataFrame) -> pd.DataFrame:

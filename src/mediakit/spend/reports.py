@@ -305,7 +305,7 @@ class MonthlyReader:
         return month_read, report
 
 
-# -- both ------------------------------------------------------------------------------
+# -- reading concurrently --------------------------------------------------------------
 
 
 async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:

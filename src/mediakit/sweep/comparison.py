@@ -71,10 +71,10 @@ class Comparison:
             how many were compared), p (float64, how often chance alone makes such a
             difference, Holm-adjusted for the number of rows), more_pairs (Int64, about
             how many more pairs would tell a true difference of this size from chance,
-            <NA> if it is told or above 1,000), more_micro_usd (Int64, what these cost,
-            <NA> is unknown), verdict (category: exceeds, within, or unknown for fewer
-            than four pairs, which have no interval either). An interval is off zero
-            exactly where the verdict is exceeds. NaN is unknown.
+            <NA> if none are needed or more than 1,000), more_micro_usd (Int64, their
+            price, <NA> means unknown), verdict (category: exceeds, within, or unknown
+            for fewer than four pairs, which have no interval either). An interval
+            excludes zero exactly if the verdict is exceeds. NaN means unknown.
         text: The same in sentences, as plain text.
     """
 
@@ -90,7 +90,7 @@ def compare(
 ) -> Comparison:
     """Compare the values of a column in any frame of results, in pairs.
 
-    Two values are compared in pairs of cells that share all else, such as the prompt;
+    Two values are compared in pairs of otherwise equal cells, such as with one prompt;
     the takes of a cell count as their mean. A difference is tested against its
     variation from pair to pair, so a verdict is about prompts like these, and one take
     of each is enough. If all cells share everything else, each take is a pair, and the
@@ -224,7 +224,7 @@ class _PairedTest:
     Args:
         pairs: The number of pairs.
         difference: The mean difference; NaN without pairs.
-        variance: The variance of the differences; NaN is unknown.
+        variance: The variance of the differences; NaN means unknown.
         correction: The continuity correction, times the number of pairs.
         p: The p-value; NaN where nothing can be tested.
     """
@@ -422,7 +422,7 @@ def _more_text(row: Any, what: str) -> str:
 
 def units_text(units: Sequence[str]) -> str:
     """Return the plural name of a comparison's pairs."""
-    what = f"values of {units[0]}" if len(units) == 1 else "pairs that share all else"
+    what = f"values of {units[0]}" if len(units) == 1 else "otherwise equal pairs"
     return {"prompt": "prompts", "take": "takes"}.get(" ".join(units), what)
 
 

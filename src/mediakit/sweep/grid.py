@@ -522,7 +522,7 @@ def _refuse_missing(
         )
 
 
-# -- the call that makes it again ----------------------------------------------------
+# -- the call as code ----------------------------------------------------------------
 
 
 def sweep_code(function: str, given: Mapping[str, object]) -> str:

@@ -253,7 +253,7 @@ class ModelJudge:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a ModelJudge cannot be pickled, because it has a key and open connections; "
+            "a ModelJudge has a key and open connections and cannot be pickled; "
             "use threads"
         )
 

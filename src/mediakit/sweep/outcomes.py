@@ -31,7 +31,7 @@ class CellStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a cell; None is unknown."""
+    """The outcome of a cell; None means unknown."""
 
     status: CellStatus
     job_id: str | None = None

@@ -272,7 +272,7 @@ class PlanFacts:
         again.code, again.note = self.code, self.note
         return again
 
-    # -- running it ---------------------------------------------------------------
+    # -- running the plan ---------------------------------------------------------
 
     @property
     def can_draft(self) -> bool:
@@ -414,7 +414,7 @@ class PlanFacts:
             The axes (numbers as int64 or float64, true and false as bool, everything
             else as category), `take` (int64), the labels (as the axes), `valid` (bool),
             `problem` (str, <NA> for none), `owned` (bool), `low_micro_usd` and
-            `high_micro_usd` (Int64 micro-USD, <NA> is unknown), `estimate_kind`
+            `high_micro_usd` (Int64 micro-USD, <NA> means unknown), `estimate_kind`
             (category) and `state` (category: new, owned, failed, lost, invalid).
         """
         table = self.axes_frame().copy()
@@ -453,7 +453,7 @@ class PlanFacts:
 
     @property
     def after_micro_usd(self) -> int | None:
-        """Return the balance after the run; None is unknown."""
+        """Return the balance after the run; None means unknown."""
         high = self.estimate().high
         if high is None or self.spendable_micro_usd is None:
             return None

@@ -44,7 +44,7 @@ class Power:
         pairs: How many pairs each two values have, with the budget if there is one.
         power: How likely a comparison finds the difference, from 0 to 1.
         pairs_needed: How many pairs find it in 80% of cases.
-        price: Their price, at the mean price of this plan's pairs; None is unknown.
+        price: Their price, at the mean price of this plan's pairs; None means unknown.
         text: The same in sentences, as plain text.
     """
 

@@ -58,7 +58,7 @@ def columns_of(frame: pd.DataFrame, by: By, field: str = "by") -> list[str]:
 
 
 def numbers_of(frame: pd.DataFrame, name: str, field: str) -> "pd.Series[float]":
-    """Return a column of numbers as floats, whatever its dtype; NaN is unknown.
+    """Return a column of numbers as floats, whatever its dtype; NaN means unknown.
 
     True and false are 1 and 0. Categories, decimals, and an object column from joined
     frames are numbers, too; texts are not.

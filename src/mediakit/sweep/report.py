@@ -32,7 +32,7 @@ def report_html(
     code: str,
     note: str = "",
 ) -> str:
-    """Return the report; rows are in plan order, and None is unknown."""
+    """Return the report; rows are in plan order, and None means unknown."""
     outputs = [row for row in rows if row["file"] is not None]
     prompts = {_sent_prompt(row) for row in outputs}
     shared = prompts.pop() if len(prompts) == 1 else None

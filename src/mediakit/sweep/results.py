@@ -193,7 +193,7 @@ class AsyncResults(ProcessBound):
         self.run.retry(code)
         return self
 
-    # -- its results --------------------------------------------------------------
+    # -- frames -------------------------------------------------------------------
 
     async def frame(self) -> pd.DataFrame:
         """Return the results as a frame, one row per cell of the plan.
@@ -311,7 +311,7 @@ class AsyncResults(ProcessBound):
         value: str = "rating",
         by: str | Sequence[str] | None = None,
     ) -> Comparison:
-        """Compare the values of an axis, or two sweeps, in pairs that share all else.
+        """Compare the values of an axis, or two sweeps, in otherwise equal pairs.
 
         Args:
             axis: The axis; or the results of another sweep, such as of the next

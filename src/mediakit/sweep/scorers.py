@@ -3,7 +3,8 @@
 Each takes the path of a clip, a picture or a sound and returns numbers by name. They
 read a sample: `SAMPLED_FRAMES` frames spread over the clip, in grey and at most 640
 pixels wide or high, the first `SUCCESSIVE_FRAMES` frames for flicker, and the first
-minute of the sound. NaN is unknown: a picture has no motion, a silent film no loudness.
+minute of the sound. NaN means unknown: pictures have no motion, and silent films no
+loudness.
 """
 
 from __future__ import annotations

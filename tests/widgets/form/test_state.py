@@ -444,7 +444,7 @@ def test_files_that_are_too_long_together_are_a_problem_of_the_field() -> None:
     state = state.with_inspections({("video", "a.mp4"): good, ("video", "b.mp4"): good})
 
     assert state.submit_reason == (
-        "Reference videos must be at most 30 s in all (got 40 s together)."
+        "Reference videos must be at most 30 s in total (got 40 s together)."
     )
     shorter = state.with_value("video_urls", ["a.mp4"])
     assert shorter.submit_reason is None

@@ -127,7 +127,7 @@ def _something_to_see(values: Any) -> Iterator[Problem]:
 def _few_keyframes(values: Any) -> Iterator[Problem]:
     count = sum(len(track["keyframes"]) for track in values.get("tracks") or ())
     if count > MAX_KEYFRAMES:
-        accepted = f"a list of tracks with at most {MAX_KEYFRAMES} keyframes in all"
+        accepted = f"a list of tracks with at most {MAX_KEYFRAMES} keyframes in total"
         yield Problem("tracks", ValueDescription(f"{count} keyframes"), accepted)
 
 
@@ -154,7 +154,7 @@ class ComposeVideo(
             _something_to_see,
         ),
         Check(
-            f"There are at most {MAX_KEYFRAMES} keyframes in all tracks",
+            f"There are at most {MAX_KEYFRAMES} keyframes in all tracks together",
             ("tracks",),
             _few_keyframes,
         ),

@@ -226,7 +226,7 @@ class PlanView:
         self._handle.close()
         self._factory.close()
 
-    # -- running it ---------------------------------------------------------------
+    # -- running the plan ---------------------------------------------------------
 
     def _show_drafts(self) -> None:
         plan = self._plan
