@@ -178,5 +178,5 @@ def test_one_amount_is_not_both_foreign_and_missing_at_the_service(
         result = client.spend.reconcile(own_keys=["key_1"])
         assert not result.is_explained
         assert "$0.34 was charged to other API keys (key_2)" in result.text
-        assert "may be what other API keys were charged" in result.text
+        assert "may be charges of other API keys" in result.text
         assert "missing_there" not in set(result.frame()["verdict"])

@@ -56,7 +56,7 @@ Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
 NAMES = "names in valid Unicode text"
 IN_JSON = (
-    "what JSON can hold (valid Unicode text, finite numbers, booleans, lists, "
+    "a JSON value (valid Unicode text, finite numbers, booleans, lists, "
     "mappings), a completed job, or the URL that client.upload(path) returns"
 )
 PLAIN = (str, Path, int, float, list, tuple, set, Mapping, NoneType)

@@ -220,7 +220,7 @@ def _estimate(function: Function | None, job: PastJob) -> Estimate:
         return _NOT_KNOWN
     try:
         return function.estimate(job.body)
-    except InputError:  # a custom catalogue may take other fields
+    except InputError:  # a custom catalog may take other fields
         return _NOT_KNOWN
 
 

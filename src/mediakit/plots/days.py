@@ -293,7 +293,7 @@ def cumulative(
 
     Args:
         frame: The month's days, as `client.spend.daily(...)` returns them; for a
-            `Budget`, what counts against it: `client.spend.budget(...).frame()`.
+            `Budget`, the charges against it: `client.spend.budget(...).frame()`.
         budget: A `Budget`, or an amount such as "$200"; drawn as a line.
         forecast: As `client.spend.forecast(...)` returns it, of the same budget; drawn
             as a fan from today to the end of the month.
@@ -359,7 +359,7 @@ def _refuse_mixed(
         raise InputError(
             "frame",
             got=ValueDescription("the spend of all keys"),
-            accepted=f"what counts against the budget {shown(named)}, as "
+            accepted=f"the charges that count against the budget {shown(named)}, as "
             "client.spend.budget(...).frame() gives it; or give an amount such as "
             '"$200" as the budget',
             then="",

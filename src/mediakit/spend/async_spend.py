@@ -265,7 +265,7 @@ class AsyncSpend:
         """Forecast a month's total, with an 80% interval.
 
         It is the total of all keys; of a project or a key; or with a `mk.Budget`, of
-        what counts against that budget in this history, as in `budget()`. The forecast
+        the charges against that budget in this history, as in `budget()`. The forecast
         uses the charges of the thirteen weeks before the month and of the month so far.
         `text` summarises the forecast, and `method` describes how it was made. If the
         daily report cannot be read, it is made from the charges in this history; the

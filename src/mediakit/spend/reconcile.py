@@ -42,7 +42,7 @@ SENTENCES = {
     "timing": f"{AGAINST} ({{difference}} may be charges {TIMING}: {{jobs}})",
     "other key": "{charged} was charged to other API keys ({keys})",
     "missing_here": f"{AGAINST} ({{difference}} is missing here; {{remedy}})",
-    "other_key": f"{AGAINST} ({{difference}} may be what other API keys were charged)",
+    "other_key": f"{AGAINST} ({{difference}} may be charges of other API keys)",
     "missing_there": f"{AGAINST} ({{difference}} is missing in the service's reports)",
     "unmatched": (
         "{charged}{what} cannot be compared, because no known function has that name"
@@ -263,7 +263,7 @@ class Reconciliation:
         month = f"{month_name(self.month)}{' so far' if self.is_so_far else ''}"
         unread = listed(text.rstrip(".") for text in self._refusals)
         if not self._rows and not unread:
-            return f"Nothing was charged in {month}, here or there."
+            return f"Nothing was charged in {month}, in this history or at the service."
         text = f"{format_usd(self.charged_micro_usd)} charged in {month}"
         if self.is_explained:
             return f"{text}; all of it is explained."

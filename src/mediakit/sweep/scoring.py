@@ -172,8 +172,8 @@ def score_outputs(
         paid = format_usd(int(lost.sum()))
         these = "an answer" if len(lost) == 1 else f"{len(lost):,} answers"
         warnings.warn(
-            f"{column_of(fn)} charged {paid} for {these} that cannot be used. To score "
-            "again is to ask, and to pay, again.",
+            f"{column_of(fn)} charged {paid} for {these} that cannot be used. Scoring "
+            "again asks, and pays, again.",
             stacklevel=4,
         )
     return scored

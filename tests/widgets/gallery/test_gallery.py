@@ -458,7 +458,10 @@ def test_the_rest_is_sent_at_once_at_the_price_on_its_button_and_never_twice(
     text = "Raise the budget to $0.612 and send 2 · $0.408"
     until(lambda: page.shown["rest"] == text)
 
-    for stale in ("Send the other 2 · $0.102", "Raise the budget to $0.3 and send 1"):
+    for stale in (
+        "Send the remaining 2 · $0.102",
+        "Raise the budget to $0.3 and send 1",
+    ):
         refused = page.answer(page.asks("rest", text=stale))
         assert text in refused["error"]
     assert len(client.history.page()) == 1

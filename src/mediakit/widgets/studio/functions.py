@@ -38,7 +38,7 @@ class FunctionOffer:
 
 
 def offers_of(catalog: Catalog) -> tuple[FunctionOffer, ...]:
-    """Return all functions of a catalogue, sorted by group and name."""
+    """Return all functions of a catalog, sorted by group and name."""
 
     def place(function: Function) -> tuple[int, bool, list[str]]:
         needs_more = not function.kind.startswith("text-")

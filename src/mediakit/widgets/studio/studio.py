@@ -286,8 +286,7 @@ class Studio:
             settings = settings_of(entry)
             if function is None:
                 raise MediakitError(
-                    f"{entry.function} is not in this client's catalogue; bind it "
-                    "first."
+                    f"{entry.function} is not in this client's catalog; bind it first."
                 )
             notice = self._fill(function, settings)
         except MediakitError as error:

@@ -248,7 +248,7 @@ class SweepWall:
             return ""
         price = rest.price.text
         if rest.limit_micro_usd is None:
-            return f"Send the other {count:,} \N{MIDDLE DOT} {price}"
+            return f"Send the remaining {count:,} \N{MIDDLE DOT} {price}"
         limit = format_usd(rest.limit_micro_usd)
         return f"Raise the budget to {limit} and send {count:,} \N{MIDDLE DOT} {price}"
 
