@@ -16,7 +16,7 @@ BANNER = "e => getComputedStyle(e, '::before').content"
 CONNECT = f"{WHOLE_FILMS}import mediakit as mk\nclient = mk.connect(home={{!r}})"
 JOBS = 'print("jobs:", len(client.history.frame()), "shown:", len(form.jobs))'
 TYPED = "a red balloon over a lake, typed and not sent"
-AGAIN = "your settings and results come back"
+AGAIN = "Your settings and results come back"
 SLOW = """
 form = client.form("text-to-video", prompt="a slow train", duration=10)
 form
