@@ -160,8 +160,8 @@ BUY = f"""
 for n in range(len(form.jobs), {OF_FORM}):
     form.values.image_url = f"p{{{RESULTS} + n}}.png"
     done = len(form.jobs)
-    client.io.call(form._lookups.files, form.state)
-    form._accept(client.io.call(form._purchases.submit, form.request(), None))
+    client.io.call(form._actions.look_at_files, form.state)
+    form._accept(client.io.call(form._actions.submit, form.request(), None))
 """
 SETTLED = """
 ids = client.history.frame()["job_id"]

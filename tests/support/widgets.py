@@ -18,7 +18,7 @@ def until(condition: Callable[[], object], shower: Any = None) -> None:
     waiting.until(condition)
     if shower is not None:
         # Whoever changed the state shows it under the same lock.
-        with shower._live.lock if isinstance(shower, Form) else shower._lock:
+        with shower._model.lock if isinstance(shower, Form) else shower._lock:
             return
 
 

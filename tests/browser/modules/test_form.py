@@ -254,7 +254,7 @@ def test_words_from_outside_stay_words(show: Callable[..., Shown]) -> None:
     shown.press("Copy as Python")
     expect(shown.el.locator("pre.mk-code")).to_contain_text("img src=x")
     until(shown.page, lambda: bool(shown.form.state.problems))
-    shown.form._live.say(HOSTILE)
+    shown.form._model.say(HOSTILE)
     expect(shown.el.get_by_role("alert").first).to_contain_text(HOSTILE)
     assert shown.page.evaluate("() => window.canary") is None
     assert shown.el.locator("script, img[onerror]").count() == 0

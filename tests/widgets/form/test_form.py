@@ -136,7 +136,7 @@ def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
         sent.append((body, price))
         raise InputError("prompt", got="a test", accepted="nothing")
 
-    monkeypatch.setattr(form._purchases, "submit", submit)
+    monkeypatch.setattr(form._actions, "submit", submit)
     draw, number = Random(7), 0
     for turn in range(trials(60, 1_000)):
         values, (_, seen) = dict(page(form)["values"]), page(form)["price"]["ends"]
@@ -553,7 +553,7 @@ def test_the_saved_copy_follows_what_is_typed_and_is_not_written_at_every_key(
     sent: list[str] = []
     form = make_form("text-to-video")
     monkeypatch.setattr(
-        form._live.handle,
+        form._page.handle,
         "_publish",
         lambda data, **more: sent.append(data["text/html"]),
     )

@@ -110,7 +110,7 @@ def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
     assert column.widget.job_forms == [form.widget.model_id]
     assert form.widget.form["focus"] == 2  # each brings it into view
     assert form.request() == picture_job.state.body
-    assert not elsewhere._closed
+    assert not elsewhere._model.is_closed
 
     # The job that is varied is the same request, which the button says first.
     button = generate_button(form)

@@ -21,9 +21,9 @@ from mediakit.history import Entry, forms
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form import draft_store
+from mediakit.widgets.form.actions import ANOTHER
 from mediakit.widgets.form.controller import Form, is_open
 from mediakit.widgets.form.draft_store import origin_of
-from mediakit.widgets.form.purchase import ANOTHER
 from mediakit.widgets.job.jobs import MOST_JOBS
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.toolkit.cell_identity import CellPlace, ReplacedByCell

@@ -13,12 +13,6 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.sweep.grid import grid_of
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.form_sweep import (
-    INCOMPLETE,
-    NOTHING_VARIES,
-    PLAN_CHANGED,
-    TAKES,
-)
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.sweep_call import (
     SweepCall,
@@ -26,6 +20,12 @@ from mediakit.widgets.form.sweep_call import (
     axes_of,
     call_of,
     numbers_in,
+)
+from mediakit.widgets.form.sweep_panel import (
+    INCOMPLETE,
+    NOTHING_VARIES,
+    PLAN_CHANGED,
+    TAKES,
 )
 from mediakit.widgets.sweeps.plan_view import AMOUNT
 from tests.support.samples.media_samples import make_png

@@ -208,7 +208,7 @@ def test_a_result_is_kept_by_its_job_and_comes_back_where_it_is_now(
     assert clip.id in kept
     assert str(clip.url) not in kept
     assert "https://a.test/1.png" in kept
-    results = make_form("r1")._live.results
+    results = make_form("r1")._model.results
     values = {"tracks": [{"url": f"mediakit-result:{picture.id}", "id": "a"}]}
     assert results.located(values) == {"tracks": [{"url": picture.url, "id": "a"}]}
     assert results.located({"video": "mediakit-result:media_none"}) == {"video": ""}

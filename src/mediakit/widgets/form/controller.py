@@ -20,11 +20,12 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, forms
 from mediakit.safe_text import shown
+from mediakit.widgets.form.actions import SENDING_TEXT, FormActions
 from mediakit.widgets.form.draft import Draft, digest_of
 from mediakit.widgets.form.draft_store import DraftStore, origin_of
 from mediakit.widgets.form.form_inputs import FormInputs
-from mediakit.widgets.form.form_jobs import FormJobs
-from mediakit.widgets.form.form_lookups import FormLookups
+from mediakit.widgets.form.form_jobs import FormJobs, with_submission
+from mediakit.widgets.form.form_page import FormPage
 from mediakit.widgets.form.form_sweep import FormSweep
 from mediakit.widgets.form.form_values import (
     FormValues,
@@ -32,14 +33,15 @@ from mediakit.widgets.form.form_values import (
     assigned,
     assigned_together,
     fields_of_recipe,
+    named,
+    visible_fields,
 )
 from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.form.funds_store import FundsStore
 from mediakit.widgets.form.html import values_html
-from mediakit.widgets.form.live_form import LiveForm
+from mediakit.widgets.form.model import FormModel
 from mediakit.widgets.form.payload import price_seen
-from mediakit.widgets.form.purchase import Purchases
-from mediakit.widgets.form.python_code import python_call
+from mediakit.widgets.form.python_code import code_of_form
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import JobHost, varied
 from mediakit.widgets.job.uses import Elsewhere, Use, Uses
@@ -120,47 +122,44 @@ class Form:
         self._draft_store = DraftStore(client, origin)
         self._origin = origin or submits_for
         self._code_values = plain_fields(function, full_names(function, values or {}))
-        self._closed = False
-        self._is_saving_soon = self._shows_code = False
+        self._is_saving_soon = False
         self._focuses = 0
-        self._clicks: set[tuple[object, object]] = set()  # each submission pays once
         self._values = FormValues(self._read_values, self._set_values)
 
+        page = FormPage(client, function, self._on_message)
         clock = clock or SystemClock()
-        heard, show = self._on_message, self._show
-        live = LiveForm(client, function, clock, on_message=heard, show=show)
-        self._live = live
-        self.widget = live.widget
+        changed = self._after_change
+        model = FormModel(client, function, clock, page, after_change=changed)
+        self._model = model
+        self._page = page
+        self._tasks = model.tasks
+        self._guard = guarded(model.say, model.lock)
+        self.widget = page.widget
         """The live form as a widget, for layouts of your own."""
-        self.widget.shows = f"form for {function.kind}"
-        self._guard = guarded(live.say, live.lock)
-        self._tasks = live.tasks
-        self._sweep = FormSweep(live)
-        self._inputs = FormInputs(live)
-        self._jobs = FormJobs(live, self._make_host(elsewhere))
-        self._lookups = FormLookups(live)
-        self._purchases = Purchases(
-            live,
-            self._lookups,
+        self._sweep = FormSweep(model)
+        self._inputs = FormInputs(model)
+        self._jobs = FormJobs(model, self._make_host(elsewhere))
+        self._actions = FormActions(
+            model,
             self._origin,
             show_job=self._take_bought,
             refresh_funds=self._refresh,
         )
-        with self._live.lock:
-            self._begin(_open_forms.replace(self._key, self), fresh=fresh)
-            self._show()
+        with model.lock:
+            before = _open_forms.replace(self._key, self)
+            earlier = self._begin(before, fresh=fresh)
         self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
         self._ends = [leave, client.on_close(self.close)]
         self._refresh()
-        self._tasks.run(self._lookups.media)
-        self._jobs.watch_again()
+        self._tasks.run(self._actions.look_at_media)
+        self._jobs.watch_again(earlier)
 
     # Properties.
 
     @property
     def state(self) -> FormState:
         """Return everything that the form shows."""
-        return self._live.now
+        return self._model.state
 
     @property
     def values(self) -> FormValues:
@@ -183,12 +182,7 @@ class Form:
 
         It returns the existing job of the request, or pays at most the price shown.
         """
-        state, existing = self.state, self.state.existing
-        take = 1 if existing is None else existing.take
-        price = state.estimate if existing is None else None
-        body = self.request()
-        catalog = self.client.catalog
-        return python_call(catalog, self.function, body, take=take, price=price)
+        return code_of_form(self.client.catalog, self.state)
 
     @property
     def jobs(self) -> tuple[JobView, ...]:
@@ -208,7 +202,7 @@ class Form:
             print(repr(self))  # noqa: T201 - there is no cell to show it in
         self._write_static_copy()
         # The cards replace a fallback.
-        self._live.handle.display_beside(self.widget)
+        self._page.handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """Return the live widget, and its values for a page without a kernel."""
@@ -223,54 +217,60 @@ class Form:
 
     def close(self) -> None:
         """Close the form and free its widgets; its jobs continue."""
-        with self._live.lock:
-            if self._closed:
+        with self._model.lock:
+            if self._model.is_closed:
                 return
-            self._closed = True
             self._draft_store.save(self._draft)
             for end in self._ends:
                 end()
             _open_forms.remove(self._key, self)
             self._write_static_copy()
-            self._live.handle.close()
             self._sweep.close()
             self._inputs.close()
-            self._live.close()
+            self._model.close()
             self._jobs.close()
 
     # Initial state.
 
-    def _begin(self, before: Form | None, *, fresh: bool) -> None:
+    def _begin(self, before: Form | None, *, fresh: bool) -> Sequence[Entry]:
+        """Show the first state and jobs; return the entries of an earlier kernel."""
+        state = self.state
         draft, earlier, sentences = self._remembered(fresh=fresh)
         views: Sequence[JobView] = ()
         if before is not None:
             if not fresh:
                 draft = replace(before._draft, after=0)
                 views = before._jobs.give_away()
-                self._sweep.choice = before._sweep.choice
+                state = replace(state, sweep=before.state.sweep.kept())
             before.close()
         values = self._code_values
         if draft is not None:
-            located = self._live.results.located(draft.values)
+            located = self._model.results.located(draft.values)
             values = replace(draft, values=located).begun_with(self._code_values)
         for name, value in values.items():
-            self._live.now, problem = assigned(self.state, name, value)
+            state, problem = assigned(state, name, value)
             sentences += [f"{problem.sentence}. {LEFT}"] if problem else []
         if draft is not None:
-            self._sweep.last = draft.sweep
             touched = draft.touched | set(self._code_values)
-            self._live.now = replace(self.state, touched=touched)
-        self._live.now = adapted(self.state)
-        self._live.named()
+            state = replace(state, touched=touched).with_sweep(last=draft.sweep)
+        state = named(adapted(state))
         if before is None and not fresh:
+            for entry in earlier:
+                state = with_submission(state, entry)
             views = self._jobs.recalled(earlier)
+        # A body counts as submitted here if its job is shown; otherwise the form
+        # reports an existing job.
         submitted = {} if draft is None else draft.submitted
-        self._jobs.begin(views, earlier, submitted)
-        if before is None and not fresh:
-            self._draft_store.skip(self._draft)
+        for job_id in submitted.keys() & {view.id for view in views}:
+            state = state.with_submitted(job_id, submitted[job_id])
         if self._draft_store.keeps and not fresh:
             self.widget.show_form({"returns": True})
-        self._live.say("\n".join(sentences))
+        state = state.saying("\n".join(sentences))
+        self._model.change(lambda _: state)
+        self._jobs.begin(views)
+        if before is None and not fresh:
+            self._draft_store.skip(self._draft)
+        return earlier
 
     def _remembered(
         self, *, fresh: bool
@@ -299,12 +299,12 @@ class Form:
 
     def _follow(self, view: HasCard) -> None:
         """Keep a card for a job that was made from a result of this form."""
-        self._newest._live.handle.follow(view)
+        self._newest._page.handle.follow(view)
 
     def _accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         """Show a job; `submitted` is the digest of its body."""
         # The cell may have been run again while the request was under way.
-        form = self._newest if self._closed else self
+        form = self._newest if self._model.is_closed else self
         form._jobs.accept(job, submitted)
 
     def _take_in(self, job: AsyncJob) -> None:
@@ -334,26 +334,21 @@ class Form:
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._code_values.items()}
         return Draft(
-            values=self._live.results.named(self.state.values),
+            values=self._model.results.named(self.state.values),
             given=given,
             touched=self.state.touched,
             submitted=self.state.submitted,
             after=self._draft_store.after,
-            sweep=self._sweep.last,
+            sweep=self.state.sweep.last,
         )
 
     def _set_values(self, values: Mapping[str, object]) -> None:
         """Set values from code, all or none."""
         given = plain_fields(self.function, full_names(self.function, values))
-        with self._live.lock:
-            if self._closed:
+        with self._model.lock:
+            if self._model.is_closed:
                 raise ConflictError(CLOSED)
-            try:
-                self._live.now = assigned_together(self.state, given)
-            finally:
-                self._live.now = adapted(self.state)
-            self._live.named(given)
-            self._show()
+            self._model.change(lambda now: assigned_together(now, given))
             for name in given:
                 self._look_at_media_of(name)
 
@@ -367,9 +362,11 @@ class Form:
             "edit": self._edit,
             "generate": self._generate,
             "show_owned": lambda _: self._show_owned(),
-            "stop": lambda _: self._purchases.stop(),
+            "stop": lambda _: self._actions.stop(),
             "refresh": lambda _: self._refresh(),
-            "code": self._turn_code,
+            "code": lambda message: self._model.change(
+                partial(replace, shows_code=bool(message["open"]))
+            ),
             "sweep": self._sweep.on_message,
         }.get(str(message.get("do")))
         if act is not None:
@@ -383,47 +380,55 @@ class Form:
         """Fill in the form from the recipe of a dropped file."""
         recipe = parse_recipe(*(bytes(each[:LOOKED_THROUGH_BYTES]) for each in parts))
         if recipe is None:
-            self._live.say(NO_RECIPE.format(shown(name)), until_edited=True)
+            self._model.say(NO_RECIPE.format(shown(name)), until_edited=True)
         elif recipe.function != self.function.path:
             text = OTHER_RECIPE.format(shown(name), shown(recipe.function))
-            self._live.say(text, until_edited=True)
+            self._model.say(text, until_edited=True)
         else:
             self._set_values(fields_of_recipe(self.client, self.function, recipe))
-            self._live.say(RECIPE_TAKEN.format(shown(name)), until_edited=True)
+            self._model.say(RECIPE_TAKEN.format(shown(name)), until_edited=True)
 
     def _edit(self, message: Mapping[str, Any]) -> None:
         """Apply an edit, unless a newer message from the same view has arrived."""
-        if not self._live.is_news(message):
+        if not self._page.is_news(message):
             return
-        names = self._live.take(message["values"])
-        self._show(heard=[message["view"], message["number"]])
-        for name in names:
-            self._look_at_media_of(name)
+        before = self.state.values
+        now = self._model.change(
+            lambda now: self._page.read(now, message["values"]),
+            heard=[message["view"], message["number"]],
+        )
+        for name in message["values"]:
+            if repr(now.values.get(name)) != repr(before.get(name)):
+                self._look_at_media_of(name)
         self._refresh_stale()
 
     def _look_at_media_of(self, name: str) -> None:
-        spec = self._live.fields.get(name)
+        spec = visible_fields(self.state).get(name)
         holds_media = spec is not None and any(s.media_kind for s in spec.with_inner())
         # Another field may make the price depend on the length of a clip.
         if holds_media or self.state.media.unmeasured:
-            self._lookups.media_soon()
+            self._actions.look_at_media_soon()
 
     def _generate(self, message: Mapping[str, Any]) -> None:
         """Submit the values on the page, at most at the price on its button."""
-        click = (message["view"], message["number"])
-        if click in self._clicks or self.state.sending is not None:
-            self._clicks.add(click)
+        if not self._page.is_first_click(message) or self.state.sending is not None:
             return
-        self._clicks.add(click)
-        self._live.is_news(message)
-        self._live.take({name: message["values"][name] for name in message["edited"]})
-        if self._live.differs(message["values"]):
-            self._live.say(FORM_CHANGED, until_edited=True)
-        else:
-            self._live.say("")
+        self._page.is_news(message)
+        values = message["values"]
+
+        def clicked(now: FormState) -> FormState:
+            now = self._page.read(
+                now, {name: values[name] for name in message["edited"]}
+            )
+            if self._page.differs(now, values):
+                return now.saying(FORM_CHANGED, until_edited=True)
+            return replace(now.saying(""), sending=SENDING_TEXT, can_stop=False)
+
+        heard = [message["view"], message["number"]]
+        now = self._model.change(clicked, heard=heard)
+        if now.sending is not None:
             seen = price_seen(message["price"])
-            self._purchases.start(seen, another=message["another"])
-        self._show(heard=[message["view"], message["number"]])
+            self._actions.start(now, seen, another=message["another"])
 
     def _show_owned(self) -> None:
         owned = self.state.owned
@@ -441,58 +446,48 @@ class Form:
         self._accept(job, body_digest)
         await self._save_draft()
 
-    def _turn_code(self, message: Mapping[str, Any]) -> None:
-        self._shows_code = bool(message["open"])
-        self._show()
-
     def _refresh(self) -> None:
         self._funds.refresh()
 
     def _take_funds(self, funds: Funds) -> None:
-        self._live.now = self.state.with_balance(funds)
-        self._lookups.search_again()
-        self._show()
+        self._model.change(lambda now: now.with_balance(funds))
 
     def _refresh_stale(self) -> None:
         """Read the balance again if it may have changed."""
         is_short = self.state.affordability.covered is False
-        read_at = self.state.funds.read_at or self._live.clock.now()
-        age_s = (self._live.clock.now() - read_at).total_seconds()
+        read_at = self.state.funds.read_at or self._model.clock.now()
+        age_s = (self._model.clock.now() - read_at).total_seconds()
         if age_s > (SHORT_BALANCE_AGE_S if is_short else BALANCE_AGE_S):
             self._refresh()
 
     # Display.
 
-    def _show(self, **more: object) -> None:
-        """Draw the form; `more` is sent once."""
-        if self._closed:
-            return
-        code = self.as_python() if self._shows_code else ""
-        self._live.draw({"code": code, **self._sweep.payload()}, **more)
-        self._lookups.owned_soon()
+    def _after_change(self) -> None:
+        self._actions.find_owned_soon()
+        self._sweep.plan_soon()
         self._save_soon()
 
     def _save_soon(self) -> None:
         """Save the draft, at most once a second."""
-        wanted = self._live.handle.is_displayed or self._draft_store.keeps
+        wanted = self._page.handle.is_displayed or self._draft_store.keeps
         if wanted and not self._is_saving_soon:
             self._is_saving_soon = True
             self._tasks.run(self._save_later)
 
     async def _save_later(self) -> None:
-        await self._live.clock.sleep(SAVE_PAUSE_S)
-        with self._live.lock:
+        await self._model.clock.sleep(SAVE_PAUSE_S)
+        with self._model.lock:
             self._is_saving_soon = False
-            if not self._closed and self._live.handle.is_displayed:
+            if not self._model.is_closed and self._page.handle.is_displayed:
                 self._write_static_copy()
         await self._save_draft()
 
     async def _save_draft(self) -> None:
-        if self._draft_store.keeps and not self._closed:
+        if self._draft_store.keeps and not self._model.is_closed:
             await to_thread.run_sync(self._draft_store.save, self._draft)
 
     def _write_static_copy(self) -> None:
-        self._live.handle.show(values_html(self.state), repr(self))
+        self._page.handle.show(values_html(self.state), repr(self))
 
 
 def is_open(

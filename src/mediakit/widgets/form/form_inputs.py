@@ -13,7 +13,8 @@ from mediakit.history import Entry
 from mediakit.media import is_url, kernel_folder
 from mediakit.media_html import data_url
 from mediakit.widgets.form.fields_payload import SEVERAL, media_specs
-from mediakit.widgets.form.live_form import LiveForm
+from mediakit.widgets.form.form_values import visible_fields
+from mediakit.widgets.form.model import FormModel
 from mediakit.widgets.inputs.frames import frame_of
 from mediakit.widgets.inputs.result_search import Result
 from mediakit.widgets.uploads.accepted_files import refusal
@@ -29,18 +30,18 @@ Message = Mapping[str, Any]
 class FormInputs:
     """Answers the page's requests for uploads, earlier results and frames."""
 
-    def __init__(self, live: LiveForm) -> None:
-        self._live = live
-        self._widget = live.widget
+    def __init__(self, model: FormModel) -> None:
+        self._model = model
+        self._widget = model.page.widget
         self._pages: dict[str, tuple[list[Result], Entry | None]] = {}
         self._receiver = ChunkReceiver(
             lambda message: self._widget.send({"upload": message}),
-            UploadFolder(live.client.components.home or kernel_folder()),
-            live.tasks.run,
+            UploadFolder(model.client.components.home or kernel_folder()),
+            model.tasks.run,
             check=self._refusal,
-            clock=live.clock,
+            clock=model.clock,
             show=lambda names: self._widget.show_form({"arriving": names}),
-            say=partial(live.say, until_edited=True),
+            say=partial(model.say, until_edited=True),
         )
 
     def on_message(self, message: Message, buffers: Sequence[memoryview]) -> None:
@@ -48,17 +49,17 @@ class FormInputs:
             case "upload":
                 self._receiver.on_message(message, buffers)
             case "results":
-                self._live.tasks.run(partial(self._send_results, message))
+                self._model.tasks.run(partial(self._send_results, message))
             case "poster":
-                self._live.tasks.run(partial(self._send_poster, message))
+                self._model.tasks.run(partial(self._send_poster, message))
             case "frame":
-                self._live.tasks.run(partial(self._send_frame, message))
+                self._model.tasks.run(partial(self._send_frame, message))
 
     def close(self) -> None:
         self._receiver.close()
 
     def _refusal(self, offer: Message) -> str | None:
-        spec = media_specs(self._live.fields)[str(offer["path"])]
+        spec = media_specs(visible_fields(self._model.state))[str(offer["path"])]
         name = str(offer["name"])
         most = spec.max_length if spec.item else None
         if most is not None and int(offer["count"]) >= most:
@@ -73,7 +74,7 @@ class FormInputs:
         before, last = self._pages.get(picker, ([], None))
         if not message["more"]:
             before, last = [], None
-        result_page = await self._live.results.page(medium, text, last)
+        result_page = await self._model.results.page(medium, text, last)
         self._pages[picker] = ([*before, *result_page.results], result_page.last)
         name, words = SEVERAL[medium], ""
         if not before and not result_page.results:
@@ -89,16 +90,16 @@ class FormInputs:
 
     async def _send_poster(self, message: Message) -> None:
         shown, _ = self._pages[str(message["picker"])]
-        poster = await self._live.results.poster(shown[int(message["at"])])
+        poster = await self._model.results.poster(shown[int(message["at"])])
         self._widget.answer(message, poster=data_url(poster) if poster else "")
 
     async def _send_frame(self, message: Message) -> None:
         """Send a frame of the clip, and the existing mask, if any."""
-        clip = self._live.now.values.get(str(message["mask_of"]))
+        clip = self._model.state.values.get(str(message["mask_of"]))
         if not isinstance(clip, str) or not clip:
             self._widget.answer(message, problem=NO_CLIP)
             return
-        remote = self._live.client.components.remote_media
+        remote = self._model.client.components.remote_media
         frame = await frame_of(clip, remote, message.get("at_s"))
         base = await to_thread.run_sync(_file_at, str(message["value"]))
         if frame is None:

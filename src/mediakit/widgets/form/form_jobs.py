@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.submit_answers import may_resend_unasked
 from mediakit.history import Entry, EntryState, History
 from mediakit.schema import canonical_json
-from mediakit.widgets.form.live_form import LiveForm
+from mediakit.widgets.form.model import FormModel
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import JobHost
 from mediakit.widgets.job.view import JobView
@@ -23,13 +23,11 @@ ANSWER_LOOKS = 300
 class FormJobs:
     """The views of a form's jobs, and which of its requests were submitted."""
 
-    def __init__(self, live: LiveForm, host: JobHost) -> None:
+    def __init__(self, model: FormModel, host: JobHost) -> None:
         self.views: tuple[JobView, ...] = ()
-        self._live = live
+        self._model = model
         self._host = host
-        self._earlier: Sequence[Entry] = ()
         self._listeners: list[Callable[[], None]] = []
-        self._closed = False
 
     def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:
         self._listeners.append(listener)
@@ -37,53 +35,39 @@ class FormJobs:
 
     def recalled(self, entries: Sequence[Entry]) -> list[JobView]:
         """Return views of the jobs that an earlier kernel submitted."""
-        for entry in entries:
-            self._live.now = self._with_same(self._live.now, entry)
         jobs = [self._recalled(each) for each in entries if each.job_id is not None]
         return [self._view(job, recalled=True) for job in jobs]
 
-    def begin(
-        self,
-        views: Sequence[JobView],
-        earlier: Sequence[Entry],
-        submitted: Mapping[str, str],
-    ) -> None:
-        """Show the first jobs, with the entries of an earlier kernel.
-
-        A body in `submitted` counts as submitted here if its job is shown; otherwise
-        the form reports an existing job.
-        """
-        self._earlier = earlier
+    def begin(self, views: Sequence[JobView]) -> None:
+        """Show the first jobs."""
         self.views = tuple(views)
-        visible = {view.id for view in self.views}
-        for job_id in visible & submitted.keys():
-            self._live.now = self._live.now.with_submitted(job_id, submitted[job_id])
         for view in self.views:
             self._note_failure(view)
-        self._live.widget.show_jobs(self.views)
+        self._model.page.widget.show_jobs(self.views)
 
-    def watch_again(self) -> None:
+    def watch_again(self, earlier: Sequence[Entry]) -> None:
         """Follow the jobs of an earlier kernel, once the form is displayed."""
-        self._live.handle.follow(*reversed(self.views))
-        if any(not _is_over(entry) for entry in self._earlier):
-            self._live.tasks.run(self._watch_again)
+        self._model.page.handle.follow(*reversed(self.views))
+        open_entries = [entry for entry in earlier if not _is_over(entry)]
+        if open_entries:
+            self._model.tasks.run(partial(self._watch_again, open_entries))
 
-    async def _watch_again(self) -> None:
-        for entry in self._earlier:
-            if entry.job_id is not None and not _is_over(entry):
-                await self._live.client.components.jobs.resume(entry)
-        for entry in await self._answered():
-            self._live.change(partial(self._with_same, entry=entry))
+    async def _watch_again(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            if entry.job_id is not None:
+                await self._model.client.components.jobs.resume(entry)
+        for entry in await self._answered(entries):
+            self._model.change(partial(with_submission, entry=entry))
             self.accept(self._recalled(entry))
 
-    async def _answered(self) -> Sequence[Entry]:
+    async def _answered(self, unsettled: Sequence[Entry]) -> Sequence[Entry]:
         """Wait until unanswered requests have a job; return their entries."""
-        clock = self._live.clock
-        ask = self._live.client.components.account_history.ask
+        clock = self._model.clock
+        ask = self._model.client.components.account_history.ask
         # The client retries unanswered requests; see `resume`.
         keys = [
             entry.key
-            for entry in self._earlier
+            for entry in unsettled
             if entry.state is EntryState.UNANSWERED
             and may_resend_unasked(entry, clock.now())
         ]
@@ -98,29 +82,19 @@ class FormJobs:
             await clock.sleep(ANSWER_PAUSE_S)
         return entries
 
-    def _with_same(self, state: FormState, entry: Entry) -> FormState:
-        """Record that an earlier kernel submitted the form's request."""
-        job_id = entry.job_id
-        is_own = entry.function == self._live.function.path
-        if job_id is None or job_id in state.submitted or not is_own:
-            return state
-        if not _is_same(state, entry):
-            return state
-        return state.with_submitted(job_id, state.body_digest)
-
     def accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         """Show a job once; `submitted` is the digest of its body."""
         if submitted is not None:
-            self._live.change(lambda now: now.with_submitted(job.id, submitted))
-        with self._live.lock:
+            self._model.change(lambda now: now.with_submitted(job.id, submitted))
+        with self._model.lock:
             if any(view.id == job.id for view in self.views):
                 return
             view = self._view(job)
             self.views = (view, *self.views)
             self._note_failure(view)
-            if not self._closed:
-                self._live.widget.show_jobs(self.views)
-        self._live.handle.follow(view)
+            if not self._model.is_closed:
+                self._model.page.widget.show_jobs(self.views)
+        self._model.page.handle.follow(view)
         for listener in tuple(self._listeners):
             listener()
 
@@ -131,18 +105,17 @@ class FormJobs:
 
     def close(self) -> None:
         """Close the views; the jobs continue."""
-        self._closed = True
         for view in self.views:
             view.close()
 
     def _recalled(self, entry: Entry) -> AsyncJob:
-        return self._live.client.components.jobs.recalled(entry)
+        return self._model.client.components.jobs.recalled(entry)
 
     def _view(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
         # The form's jobs include jobs of other functions that use its results.
-        is_own = job.state.function == self._live.function.path
+        is_own = job.state.function == self._model.function.path
         host = self._host if is_own else replace(self._host, vary=None)
-        client = self._live.client
+        client = self._model.client
         return JobView(job, client, home=host, recalled=recalled, arrives=not recalled)
 
     def _note_failure(self, view: JobView) -> None:
@@ -151,20 +124,31 @@ class FormJobs:
         def note() -> None:
             record = view.state.record
             failed = record.status is JobStatus.FAILED
-            if failed and record.id in self._live.now.submitted:
+            if failed and record.id in self._model.state.submitted:
                 # Run this in a task: a view that reports a change holds its lock.
-                self._live.tasks.run(partial(self._forget, record.id))
+                self._model.tasks.run(partial(self._forget, record.id))
 
         view.on_card(note)
         note()
 
     async def _forget(self, job_id: str) -> None:
-        self._live.change(lambda now: now.without_submitted(job_id))
+        self._model.change(lambda now: now.without_submitted(job_id))
 
 
 def _is_over(entry: Entry) -> bool:
     """Return whether an entry is final."""
     return entry.state in (EntryState.SETTLED, EntryState.REFUSED)
+
+
+def with_submission(state: FormState, entry: Entry) -> FormState:
+    """Return the state after a kernel submitted an entry, perhaps its request."""
+    job_id = entry.job_id
+    is_own = entry.function == state.function.path
+    if job_id is None or job_id in state.submitted or not is_own:
+        return state
+    if not _is_same(state, entry):
+        return state
+    return state.with_submitted(job_id, state.body_digest)
 
 
 def _is_same(state: FormState, entry: Entry) -> bool:

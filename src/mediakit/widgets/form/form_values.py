@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.json_values import FURTHER, read_further
 from mediakit.widgets.controls.wire import Wire, held, shown
-from mediakit.widgets.form.fields_payload import fields_of
+from mediakit.widgets.form.fields_payload import axes_of, fields_of
 from mediakit.widgets.form.state import FormState
 
 if TYPE_CHECKING:
@@ -104,6 +104,14 @@ def held_in(function: Function, spec: FieldSpec, wire: Wire) -> object:
     return held(spec, wire)
 
 
+def visible_fields(state: FormState) -> dict[str, FieldSpec]:
+    """Return the fields on the page, of the chosen kind of body."""
+    fields = fields_of(state.function, state.values)
+    if state.function.tag is None:
+        return fields
+    return {n: s for n, s in fields.items() if n not in state.disabled}
+
+
 def started(state: FormState) -> FormState:
     """Return a new form with the initial values of its controls."""
     fields = fields_of(state.function, state.values)
@@ -125,6 +133,18 @@ def adapted(state: FormState) -> FormState:
         except ValueError:
             wire = shown(spec, None)
         values[name] = held_in(function, spec, wire)
+    return replace(state, values=values)
+
+
+def named(state: FormState, given: Collection[str] | None = None) -> FormState:
+    """Return a form with names for the initial rows of all or the given timelines."""
+    values = dict(state.values)
+    for name, axis in axes_of(state.function).items():
+        items = list(axis.items(values[name]))
+        # Values from code are unchanged; only initial rows get names.
+        is_filled = any(any(axis.inner(item)) for item in items)
+        if not is_filled and (given is None or name in given):
+            values[name] = axis.named(items)
     return replace(state, values=values)
 
 
@@ -158,7 +178,7 @@ def assigned_together(state: FormState, values: Mapping[str, object]) -> FormSta
         problems += [problem] if problem else []
     if problems:
         raise InputError.of(problems, then=UNCHANGED)
-    return state
+    return named(adapted(state), values)
 
 
 def recalled(client: Client, function: Function, like: Job | str) -> dict[str, object]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 from mediakit.catalog import Catalog, Function
 from mediakit.estimates import Estimate
 from mediakit.money import format_usd
+
+if TYPE_CHECKING:
+    from mediakit.widgets.form.state import FormState
 
 WIDTH = 88
 INDENT = "    "
@@ -35,6 +39,21 @@ def python_call(
         further["take"] = take
     further |= _max_price(price)
     return _written("client.submit", catalog, function, fields | further)
+
+
+def code_of_form(catalog: Catalog, state: FormState) -> str:
+    """Return the code of the request that a form shows.
+
+    It returns the existing job of the request, or pays at most the price shown.
+    """
+    existing = state.existing
+    return python_call(
+        catalog,
+        state.function,
+        state.body(),
+        take=1 if existing is None else existing.take,
+        price=state.estimate if existing is None else None,
+    )
 
 
 def sweep_call(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
@@ -31,6 +32,8 @@ from mediakit.widgets.controls.messages import (
 from mediakit.widgets.form.draft import digest_of
 from mediakit.widgets.form.form_media import FormMedia
 from mediakit.widgets.form.funds import Affordability, Funds
+from mediakit.widgets.form.sweep_call import SweepCall, call_of
+from mediakit.widgets.form.sweep_panel import SweepPanel
 from mediakit.widgets.uploads.upload_folder import shown_path
 
 MEDIA_NAMES = {"video": "clip", "image": "picture", "audio": "sound"}
@@ -63,6 +66,10 @@ class FormState:
     submitted: Mapping[str, str] = field(default_factory=dict)
     # existing jobs in the history, by the digest of the body
     made: Mapping[str, Owned] = field(default_factory=dict)
+    sentence: str = ""  # below the price
+    is_sentence_until_edited: bool = False  # whether the next edit removes it
+    shows_code: bool = False
+    sweep: SweepPanel = field(default_factory=SweepPanel)
 
     @classmethod
     def start(
@@ -89,6 +96,14 @@ class FormState:
         """Return the state after an edit of a field, which then shows its problems."""
         values, touched = {**self.values, name: value}, self.touched | {name}
         return replace(self, values=values, touched=touched)
+
+    def saying(self, text: str, *, until_edited: bool = False) -> FormState:
+        """Return the state with a sentence below the price."""
+        return replace(self, sentence=text, is_sentence_until_edited=until_edited)
+
+    def with_sweep(self, **changes: Any) -> FormState:
+        """Return the state after changes of the sweep panel."""
+        return replace(self, sweep=replace(self.sweep, **changes))
 
     def with_inspections(self, found: Mapping[MediaKey, Inspection]) -> FormState:
         return replace(self, inspections={**self.inspections, **found})
@@ -357,6 +372,11 @@ class FormState:
         price = written(estimate.high)
         sure = written(estimate.low) == price
         return f"{words} · {price}" if sure else f"{words} · up to {price}"
+
+    @cached_property
+    def sweep_call(self) -> SweepCall:
+        """Return the `client.sweep` call of what is chosen in the sweep panel."""
+        return call_of(self, self.sweep.choice)
 
     # Whether it can be submitted.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mediakit.prompt_templates import slots_in
 from mediakit.schema import FieldSpec
@@ -20,7 +20,9 @@ from mediakit.widgets.controls.json_values import (
 )
 from mediakit.widgets.controls.messages import label_of, mid_sentence, sentence_case
 from mediakit.widgets.form.python_code import is_argument, is_default
-from mediakit.widgets.form.state import FormState
+
+if TYPE_CHECKING:
+    from mediakit.widgets.form.state import FormState
 
 Way = Literal["choices", "both", "numbers", "lines", "lists", "json"]
 """How the values of an axis are entered: ticked, as numbers, or one per line."""
