@@ -338,6 +338,25 @@ def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
     assert len(own_client.history.frame()) == 0
 
 
+def test_the_plan_is_back_at_once_when_what_was_planned_is_chosen_again(
+    form: Form,
+) -> None:
+    open_sweep(form)
+    vary(form, "duration", "3, 4")
+    until_planned(form, "Run 2 cells · $0.476")
+    for _ in range(2):
+        say(form, "sweep", axis="duration", text="3")
+        assert sweep(form)["off"]
+        assert sweep(form)["fades"]
+        say(form, "sweep", axis="duration", text="3, 4")
+        assert (sweep(form)["run"], sweep(form)["off"]) == (
+            "Run 2 cells · $0.476",
+            False,
+        )
+    say(form, "sweep", axis="duration", text="3")
+    until_planned(form, "Run 1 cell · $0.204")
+
+
 def test_run_pays_for_each_cell_once_and_its_wall_comes_back_with_the_form(
     form: Form, own_client: Client
 ) -> None:
