@@ -267,7 +267,7 @@ def test_in_a_terminal_each_widget_is_a_line_that_says_what_to_do_instead(
         each._ipython_display_()
         line = capsys.readouterr().out
         assert line.count("\n") == 1
-        assert "it shows in a notebook. In code: client." in line
+        assert "displayed only in notebooks; in code, use client." in line
         each.close()
     assert repr(form.widget) == "<form for text-to-video>"
 

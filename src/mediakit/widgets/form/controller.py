@@ -211,8 +211,8 @@ class Form:
     def __repr__(self) -> str:
         kind = self.function.kind
         return (
-            f"<Form for {kind} of {self.client.service.label}; it shows in a notebook. "
-            f'In code: client.submit("{kind}", ...)>'
+            f"<Form for {kind} of {self.client.service.label}, displayed only in "
+            f'notebooks; in code, use client.submit("{kind}", ...)>'
         )
 
     def close(self) -> None:
