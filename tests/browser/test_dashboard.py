@@ -61,6 +61,14 @@ TYPE_PX = """root => [...root.querySelectorAll(".mk-sp-plots svg")]
     .filter(svg => svg.getBoundingClientRect().width)
     .map(svg => 12 * svg.getBoundingClientRect().width / 436)"""
 
+# How many of six figures each row has.
+ROWS_OF_SIX = """root => {
+    const figures = [...root.querySelectorAll(".mk-sp-figures > div")];
+    if (figures.length !== 6) return [6];
+    const tops = figures.map(e => Math.round(e.getBoundingClientRect().top));
+    return [...new Set(tops)].map(top => tops.filter(each => each === top).length);
+}"""
+
 
 def see(where: Locator, text: str | re.Pattern[str]) -> None:
     expect(where.get_by_text(text).first).to_be_visible(timeout=DRAWN_S * 1000)
@@ -99,6 +107,11 @@ def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
             lambda: dashboard.evaluate(TYPE_PX),
         )
         becomes(lab.page, lambda: lab.page.evaluate(FITS), [])
+        until(
+            lab.page,
+            lambda: dashboard.evaluate(ROWS_OF_SIX) in ([6], [3, 3]),
+            lambda: dashboard.evaluate(ROWS_OF_SIX),
+        )
         lab.screenshot(f"dashboard-{name}-{theme}-{width}", dashboard)
     lab.theme("light")
     lab.resize(1280, 1400)

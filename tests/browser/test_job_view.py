@@ -240,7 +240,7 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_los
     lab.restart_kernel()
     lab.run_all(timeout_s=JOB_S)
     expect(lab.outputs(SUM)).to_have_text(once)
-    lab.see(1, "nothing was sent")
+    lab.see(1, "no new charge")
     assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
     pictures = lab.cell(FORM).locator(".mk-form .mk-job img[src]")
     expect(pictures).to_have_count(SHOWN)

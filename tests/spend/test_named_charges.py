@@ -157,7 +157,7 @@ def test_a_csv_with_two_columns_of_the_name_is_not_read(
     with (
         BillingServer(bill) as server,
         connected(server, tmp_path) as client,
-        pytest.raises(mk.ServiceError, match="2 columns spend"),
+        pytest.raises(mk.ServiceError, match="2 columns named spend"),
     ):
         client.spend.monthly_csv()
 

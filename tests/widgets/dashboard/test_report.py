@@ -104,6 +104,23 @@ def test_a_report_that_cannot_be_read_leaves_a_page_of_the_rest_and_says_so(
     assert "Total45$53.399146100.00" in page.text
 
 
+@pytest.mark.parametrize("month", ["2026-10", "2026-09"])
+def test_a_month_that_cannot_be_read_is_not_called_empty(
+    month: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_pictures(monkeypatch)
+    spend = FakeSpend(charges_frame().iloc[:0])
+
+    async def refuse(*_: Any, **__: Any) -> Any:
+        raise ServiceError("The report has no list of charges.", status=200)
+
+    spend.daily = refuse  # type: ignore[method-assign]
+    page = Markup(write(tmp_path / "month.html", spend, month).read_text("utf-8"))
+    assert page.text.count("charges in this history replace the daily report") == 1
+    assert "Nothing was charged" not in page.text
+    assert "Nothing has been charged" not in page.text
+
+
 def test_a_service_that_does_not_answer_leaves_no_page(tmp_path: Path) -> None:
     spend = FakeSpend()
 

@@ -333,7 +333,7 @@ def test_the_spend_tab_is_the_dashboard_and_stays_where_it_was(
     dashboard = studio.dashboard
     assert dashboard is not None
     assert studio.content.children == (dashboard.widget,)
-    until(lambda: "Nothing was charged in" in shown(dashboard), dashboard)
+    until(lambda: "Nothing has been charged in" in shown(dashboard), dashboard)
     tell(studio, "go", place="Make")
     tell(studio, "go", place="Spend")
     assert studio.dashboard is dashboard
@@ -395,5 +395,5 @@ def test_a_client_gives_its_studio_and_closes_it_with_all_its_widgets(
         bundle = studio._repr_mimebundle_()
         assert "application/vnd.jupyter.widget-view+json" in bundle
         assert "Balance: <span>$</span>" in bundle["text/html"]
-        assert bundle["text/plain"].startswith(f"<Studio of {client.service.label}; ")
+        assert bundle["text/plain"].startswith(f"<Studio of {client.service.label}, ")
     assert in_use() == before
