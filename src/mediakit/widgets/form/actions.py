@@ -1,4 +1,4 @@
-"""What a form does that takes time: it looks things up, and submits its request."""
+"""The slow actions of a form: its look-ups, and the submission of its request."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class FormActions:
     async def _submit_and_explain(
         self, ready: FormState, seen: Estimate | None
     ) -> AsyncJob:
-        """Submit a request, and show what it is waiting for."""
+        """Submit a request, and show the reason for a delay."""
         model = self._model
         return await self._call.run_explained(
             partial(self.submit, ready.body(), seen),

@@ -1,4 +1,4 @@
-"""The page of a form: it reads what people enter, and draws the form's state."""
+"""The page of a form: it reads entered values, and draws the form's state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Message = Mapping[str, Any]
 
 
 class FormPage:
-    """The widget of a form, and what its page holds of each field."""
+    """The widget of a form, and the value of each field on its page."""
 
     def __init__(
         self, client: Client, function: Function, on_message: OnMessage
@@ -132,8 +132,8 @@ class FormPage:
         for name, spec in fields.items():
             value = state.values.get(name)
             if name in self._wires:
-                held = held_in(self._function, spec, self._wires[name])
-                if repr(held) == repr(value):
+                page_value = held_in(self._function, spec, self._wires[name])
+                if repr(page_value) == repr(value):
                     continue
                 changed.append(name)
             self._wires[name] = shown(spec, value)

@@ -110,13 +110,14 @@ class FormSweep:
     async def _replace_plan(
         self, before: AsyncPlan, plan: AsyncPlan, **changes: Any
     ) -> None:
-        """Show a newer plan of the same call, with what its budget has paid for."""
+        """Show a newer plan of the same call, unless another has taken its place."""
         used = await plan._used_micro_usd()
 
         def with_plan(now: FormState) -> FormState:
             planned = now.sweep.planned
-            if planned is not None and planned.plan is before:
-                planned = replace(planned, plan=plan, **changes)
+            if planned is None or planned.plan is not before:
+                return now
+            planned = replace(planned, plan=plan, **changes)
             return now.with_sweep(planned=planned, used_micro_usd=used)
 
         self._model.change(with_plan)

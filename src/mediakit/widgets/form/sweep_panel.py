@@ -1,4 +1,4 @@
-"""The sweep panel of a form: what is chosen, what is planned, and how it looks."""
+"""The sweep panel of a form: its choices, its plan, and its payload."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class SweepPanel:
-    """What is chosen in the panel of a form, and what became of it."""
+    """The choices in the panel of a form, with their plan and their last run."""
 
     was_opened: bool = False  # nothing is planned before
     is_open: bool = False
