@@ -10,8 +10,8 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Function
 from mediakit.catalog.examples import example
+from mediakit.widgets.controls import field_payload
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.fields_payload import field_payload
 from mediakit.widgets.form.state import FormState
 from tests.support.rows import assert_each
 from tests.support.widgets import edit, page

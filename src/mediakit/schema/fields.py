@@ -42,6 +42,7 @@ _FACTS = (
     "mask_of",
     "limits",
     "pattern",
+    "format",
     "step",
     "multiline",
     "seed",
@@ -79,6 +80,7 @@ class FieldSpec:
     limits: MediaLimits | None = None
     pattern: str | None = None
     """A regular expression that the text must contain."""
+    format: str = ""  # what a text is, such as "color"; it is not checked
     unique: bool = False
     multiline: bool = False
     seed: bool = False  # its value only makes a take repeatable
@@ -357,6 +359,8 @@ def _written(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
             yield f"{start}{counted}", count
     if spec.unique:
         yield "uniqueItems", True
+    if spec.format:
+        yield "format", spec.format
     facts = dict(_facts(spec))
     if facts:
         yield EXTENSION, facts

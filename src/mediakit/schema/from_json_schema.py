@@ -307,9 +307,10 @@ def _choice(values: object) -> FieldSpec:
 
 def _text(schema: Json) -> FieldSpec:
     pattern, counts = schema.get("pattern"), _counts(schema, "minLength", "maxLength")
-    if not is_pattern(pattern):
-        return FieldSpec("", "text", **counts)
-    return FieldSpec("", "text", pattern=pattern, **counts)
+    pattern = pattern if is_pattern(pattern) else None
+    return FieldSpec(
+        "", "text", pattern=pattern, format=text_of(schema, "format"), **counts
+    )
 
 
 def _counts(schema: Json, least: str, most: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 import mediakit.widgets.timeline
 from mediakit import Client
-from mediakit.widgets.controls.wire import held, shown
+from mediakit.widgets.controls import held, shown
 from tests.browser.geometry import box_of, middle
 from tests.browser.harness.wait import until
 from tests.browser.modules.bare_page import BarePage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.widgets.controls.json_values import NotJson
+from mediakit.widgets.controls.json_values import Unreadable
 from mediakit.widgets.form.draft import LONGEST_BYTES, Draft, digest_of
 
 KEY = "mk_key_0123456789"
@@ -43,10 +43,10 @@ def test_a_draft_comes_back_as_it_was_written(values: dict[str, Any]) -> None:
 
 
 def test_a_text_that_is_no_json_comes_back_as_what_it_is() -> None:
-    typed = NotJson('{"a": ', "this is no JSON")
+    typed = Unreadable('{"a": ', "this is no JSON")
     back = there_and_back(Draft({"further": typed, "list": [{"inner": typed}]}))
     for found in (back.values["further"], back.values["list"][0]["inner"]):  # type: ignore[index]
-        assert isinstance(found, NotJson)
+        assert isinstance(found, Unreadable)
         assert (found, found.reason) == (typed, typed.reason)
 
 
@@ -65,7 +65,7 @@ def test_no_secret_is_written_wherever_it_stands(secret: str) -> None:
         "text": secret,
         "list": ["https://a.test/1.png", secret],
         "object": {"url": secret, "at": 3},
-        "typed": NotJson(secret, "no JSON"),
+        "typed": Unreadable(secret, "no JSON"),
         "prompt": "a kite",
     }
     text = Draft(values, given={"text": digest_of(secret)}).text(KEY)

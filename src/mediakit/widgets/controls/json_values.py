@@ -1,4 +1,4 @@
-"""Parses the text of JSON boxes, and finds text that is not valid JSON."""
+"""Parses the text of JSON boxes, and finds text that no control can read."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ FURTHER = FieldSpec(
 """The box of everything that an open function, or an open object, also takes."""
 
 
-class NotJson(str):
-    """A text that is not valid JSON, and the reason."""
+class Unreadable(str):
+    """A typed text that its control cannot read, and the reason."""
 
     reason: str
 
-    def __new__(cls, text: str, reason: str) -> NotJson:
+    def __new__(cls, text: str, reason: str) -> Unreadable:
         self = super().__new__(cls, text)
         self.reason = reason
         return self
 
-    def __reduce__(self) -> tuple[type[NotJson], tuple[str, str]]:
-        return NotJson, (str(self), self.reason)
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
+        return Unreadable, (str(self), self.reason)
 
 
 def read_json(text: str) -> object:
-    """Parse a typed text: None for a blank text, a `NotJson` for an invalid one."""
+    """Parse a typed text: None for a blank text, an `Unreadable` for an invalid one."""
     if not text.strip():
         return None
     try:
@@ -49,8 +49,8 @@ def read_json(text: str) -> object:
     return value
 
 
-def _not_json(text: str, why: str) -> NotJson:
-    return NotJson(text, f"this is not valid JSON ({why})")
+def _not_json(text: str, why: str) -> Unreadable:
+    return Unreadable(text, f"this is not valid JSON ({why})")
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -60,19 +60,19 @@ def _refuse(constant: str) -> NoReturn:
 def read_further(text: str, known: Mapping[str, object]) -> object:
     """Parse properties besides the known ones; see `read_json`."""
     value = read_json(text)
-    if value is None or isinstance(value, NotJson):
+    if value is None or isinstance(value, Unreadable):
         return value
     if not isinstance(value, dict):
-        return NotJson(text, 'must be an object, such as {"style": "noir"}')
+        return Unreadable(text, 'must be an object, such as {"style": "noir"}')
     twice = [name for name in value if name in known or name == FURTHER.name]
     if twice:
-        return NotJson(text, f"{twice[0]} has its own control")
+        return Unreadable(text, f"{twice[0]} has its own control")
     return value
 
 
 def sendable(value: object) -> object:
-    """Return a value without invalid JSON, which becomes None or is left out."""
-    if isinstance(value, NotJson):
+    """Return a value without unreadable texts, which become None or are left out."""
+    if isinstance(value, Unreadable):
         return None
     if isinstance(value, list | tuple):
         return [sendable(item) for item in value]
@@ -80,7 +80,7 @@ def sendable(value: object) -> object:
         return {
             name: sendable(item)
             for name, item in value.items()
-            if not isinstance(item, NotJson)
+            if not isinstance(item, Unreadable)
         }
     return value
 
@@ -91,14 +91,14 @@ def with_texts(value: object, change: Callable[[str], str]) -> object:
         return {name: with_texts(each, change) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [with_texts(each, change) for each in value]
-    if isinstance(value, str) and not isinstance(value, NotJson):
+    if isinstance(value, str) and not isinstance(value, Unreadable):
         return change(value)
     return value
 
 
 def unreadable(label: str, value: Any) -> Iterator[Problem]:
-    """Yield a problem for each invalid JSON text in a value."""
-    if isinstance(value, NotJson):
+    """Yield a problem for each unreadable text in a value."""
+    if isinstance(value, Unreadable):
         yield Problem(label, None, value.reason)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):

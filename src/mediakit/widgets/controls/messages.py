@@ -145,6 +145,18 @@ def option_text(spec: FieldSpec) -> str:
     return medium or OPTION_WORDS.get(spec.kind, spec.kind)
 
 
+def option_label(choice: object, unit: str = "", of: str = "") -> str:
+    """Return a choice for display: words as titles, "16:9" unchanged."""
+    if isinstance(choice, bool):
+        return "Yes" if choice else "No"
+    if (of, choice) in OPTION_TITLES:
+        return OPTION_TITLES[of, str(choice)]
+    if not isinstance(choice, str):
+        return f"{choice}{unit}"
+    is_words = choice.replace(" ", "").isalpha() and choice.islower()
+    return titled(choice) if is_words else choice
+
+
 def rule_text(text: str) -> str:
     """Return a rule's sentence with display names instead of API names."""
     text = PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)

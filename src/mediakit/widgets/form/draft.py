@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from mediakit.safe_text import holds_signature
-from mediakit.widgets.controls.json_values import FURTHER, NotJson
+from mediakit.widgets.controls.json_values import FURTHER, Unreadable
 
 LONGEST_BYTES = 65_536
 MOST_SUBMITTED = 100
@@ -108,7 +108,7 @@ def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, obj
     for name, value in values.items():
         if name == _WEBHOOK or (isinstance(value, str) and _is_secret(value, secret)):
             continue
-        if isinstance(value, NotJson):
+        if isinstance(value, Unreadable):
             yield name, {TYPED: [str(value), value.reason]}
         elif isinstance(value, Mapping):
             yield name, dict(_clean(value, secret))
@@ -125,4 +125,4 @@ def _is_secret(text: str, secret: str) -> bool:
 
 
 def _typed(found: dict[str, Any]) -> object:
-    return NotJson(*found[TYPED]) if found.keys() == {TYPED} else found
+    return Unreadable(*found[TYPED]) if found.keys() == {TYPED} else found

@@ -12,7 +12,8 @@ from anyio import to_thread
 from mediakit.history import Entry
 from mediakit.media import is_url, kernel_folder
 from mediakit.media_html import data_url
-from mediakit.widgets.form.fields_payload import SEVERAL, media_specs
+from mediakit.widgets.controls import media_specs
+from mediakit.widgets.controls.media import SEVERAL
 from mediakit.widgets.form.form_values import visible_fields
 from mediakit.widgets.form.model import FormModel
 from mediakit.widgets.inputs.frames import frame_of

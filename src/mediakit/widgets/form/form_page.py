@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Function
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.wire import Wire, shown
+from mediakit.widgets.controls import Wire, shown
 from mediakit.widgets.form.fields_payload import axes_of, schema_payload
 from mediakit.widgets.form.form_values import adapted, held_in, visible_fields
 from mediakit.widgets.form.payload import found_payload, own_names, state_payload

@@ -14,8 +14,8 @@ from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
+from mediakit.widgets.controls import Wire, held, shown
 from mediakit.widgets.controls.json_values import FURTHER, read_further
-from mediakit.widgets.controls.wire import Wire, held, shown
 from mediakit.widgets.form.fields_payload import axes_of, fields_of
 from mediakit.widgets.form.state import FormState
 

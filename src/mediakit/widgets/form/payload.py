@@ -10,6 +10,7 @@ from mediakit.media_html import data_url
 from mediakit.money import MicroUSD, format_cents
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
+from mediakit.widgets.controls import Wire, shown
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
     STEPS,
@@ -21,7 +22,6 @@ from mediakit.widgets.controls.messages import (
     sentence_case,
     titled,
 )
-from mediakit.widgets.controls.wire import Wire, shown
 from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import Payload

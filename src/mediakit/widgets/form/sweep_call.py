@@ -14,7 +14,7 @@ from mediakit.prompt_templates import slots_in
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.json_values import (
     FURTHER,
-    NotJson,
+    Unreadable,
     read_json,
     unreadable,
 )
@@ -107,7 +107,7 @@ def first_entry(spec: FieldSpec, value: object) -> AxisInput:
     way = way_of(spec)
     if way == "choices":
         return tuple(choice for choice in spec.choices if choice == value)
-    if value is None or way == "both" or isinstance(value, NotJson):
+    if value is None or way == "both" or isinstance(value, Unreadable):
         return ""
     if way == "lists" and isinstance(value, list | tuple):
         return ", ".join(map(str, value))
@@ -230,7 +230,7 @@ def _lines(text: str) -> list[str]:
 
 def _json(line: str, number: int) -> object:
     value = read_json(line)
-    if isinstance(value, NotJson):
+    if isinstance(value, Unreadable):
         raise ValueError(f"Line {number}: {value.reason}.")
     return value
 

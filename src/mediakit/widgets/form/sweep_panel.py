@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.messages import label_of, several_of
-from mediakit.widgets.form.fields_payload import option_label
+from mediakit.widgets.controls.messages import label_of, option_label, several_of
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.sweep_call import (
     NUMBERS,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from traitlets import Any as AnyTrait
 
+from mediakit.widgets.controls import CONTROLS
 from mediakit.widgets.job.jobs import DRAWS_JOBS, JobsWidget
 from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.toolkit.browser_script import code_of
@@ -21,14 +23,16 @@ BY_NAME = ("values", "names", "found", "posters")
 OnMessage = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
 
 
-def _script(*names: str) -> str:
-    return "\n".join(code_of(HERE / name) for name in names)
-
-
-SCRIPTS = ("page/controls.js", "page/rows.js", "page/media.js", "page/sweep.js")
 EDITORS = ("../timeline/spans.js", "../timeline/timeline.js", "../inputs/mask.js")
+PAGE = ("page/sweep.js", "page/form.js")
+BASE = HERE / "../controls/control.js"
 STYLES = (HERE / "../job/jobs.css", HERE / "page/form.css")
 EDITOR_STYLES = (HERE / "../timeline/timeline.css", HERE / "../inputs/mask.css")
+
+
+@cache
+def _script_of(*files: Path) -> str:
+    return "\n".join([DRAWS_JOBS, *map(code_of, files)])
 
 
 class FormWidget(JobsWidget):
@@ -37,12 +41,15 @@ class FormWidget(JobsWidget):
     # `form` is what a page finds when it is loaded. An open page is sent the parts that
     # have changed, by messages: setting the trait sends nothing. Each message of the
     # page has all that it depends on, so that none waits for another one.
-    _esm = f"{DRAWS_JOBS}\n{_script(*SCRIPTS, 'page/form.js')}"
+    editors: tuple[str, ...] = ()
     _css = sheets(*STYLES)
     form: Any = AnyTrait().tag(sync=True)
 
     def __init__(self, on_message: OnMessage, **traits: Any) -> None:
-        super().__init__(form={}, **traits)
+        controls = [control.script for control in CONTROLS]
+        own = (HERE / name for name in (*self.editors, *PAGE))
+        esm = _script_of(BASE, *controls, *own)
+        super().__init__(form={}, _esm=esm, **traits)
         self._form_lock = threading.RLock()
         self.on_msg(lambda _, message, buffers: on_message(message, buffers))
 
@@ -76,5 +83,5 @@ class FormWidget(JobsWidget):
 class EditorsWidget(FormWidget):
     """The widget of a form with a timeline or a mask."""
 
-    _esm = f"{DRAWS_JOBS}\n{_script(*EDITORS, *SCRIPTS, 'page/form.js')}"
+    editors = EDITORS
     _css = sheets(*STYLES, *EDITOR_STYLES)

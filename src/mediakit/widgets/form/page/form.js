@@ -6,6 +6,7 @@
 const ANSWER_MS = 3000;
 const LATE_MS = 500; // after which a price is known to be that of earlier values
 const RECIPE_BYTES = 256 * 1024;
+const FOCUSABLE = "input:not([type=file]), textarea, select, button";
 const CODE_HINT = "This call does the same. Click the code to select all of it.";
 
 // Listens once for each model, and keeps what the kernel sends until it is drawn.

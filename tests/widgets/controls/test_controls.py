@@ -12,15 +12,20 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
 from mediakit.schema import FieldSpec
+from mediakit.widgets.controls import (
+    Wire,
+    field_payload,
+    held,
+    media_specs,
+    shown,
+)
 from mediakit.widgets.controls.json_values import (
     FURTHER,
-    NotJson,
+    Unreadable,
     sendable,
     unreadable,
 )
 from mediakit.widgets.controls.number import reach_of
-from mediakit.widgets.controls.wire import Wire, held, shown
-from mediakit.widgets.form.fields_payload import field_payload, media_specs
 from tests.catalog.test_from_schema import SIZE, function_of
 from tests.support.rows import assert_each
 from tests.support.samples.field_values import begins_filled, values_of
@@ -139,7 +144,7 @@ def test_what_is_no_json_is_kept_with_its_reason_found_and_not_sent(
     stage: Any = held(made_up("stage"), {"of": {"place": "a", FURTHER.name: text}})
     wrong = stage[FURTHER.name]
 
-    assert isinstance(wrong, NotJson)
+    assert isinstance(wrong, Unreadable)
     assert wrong == text
     assert reason in wrong.reason
     assert copy.deepcopy(wrong).reason == wrong.reason
@@ -152,12 +157,12 @@ def test_what_is_no_json_is_kept_with_its_reason_found_and_not_sent(
 def test_no_text_breaks_the_reader(text: str) -> None:
     value = held(FieldSpec("any", "json"), text)
 
-    assert value is None or isinstance(value, NotJson) or json.loads(text) == value
+    assert value is None or isinstance(value, Unreadable) or json.loads(text) == value
 
 
 def test_a_text_that_is_no_json_is_kept_with_what_is_wrong_with_it() -> None:
     wrong = held(FURTHER, '{"style": ')
-    assert isinstance(wrong, NotJson)
+    assert isinstance(wrong, Unreadable)
     assert "line 1, character 11" in wrong.reason
     assert shown(FURTHER, wrong) == '{"style": '
     assert held(FURTHER, "  ") is None

@@ -95,6 +95,8 @@ class Rows {
   }
 }
 
+CONTROLS.rows = (form, spec, at) => new Rows(form, spec, at);
+
 class Row {
   constructor(list, wire, isOpen) {
     this.list = list;
@@ -127,10 +129,10 @@ class Row {
     if (isOpen === Boolean(this.control)) return;
     const { form, at, spec } = this.list;
     if (isOpen) {
-      const isNamed = ["object", "variants"].includes(spec.item.kind);
+      const isFramed = CONTROLS[spec.item.kind].isFramed;
       const inner = { ...at, where: this.where, isItem: true, isInner: true };
-      const item = { ...spec.item, label: isNamed ? spec.item.label : titleCase(spec.one) };
-      this.member = isNamed ? null : form.field(item, inner);
+      const item = { ...spec.item, label: isFramed ? spec.item.label : titleCase(spec.one) };
+      this.member = isFramed ? null : form.field(item, inner);
       this.control = this.member?.control ?? CONTROLS[item.kind](form, item, inner);
       this.control.write(this.wire);
       this.head.append(...Object.values(this.buttons));
