@@ -13,17 +13,20 @@ DISTRIBUTION = "jupyter-mediakit"
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "dask": ("distributed",),
     "excel": ("openpyxl",),
+    "mlflow": ("mlflow",),
     "parquet": ("pyarrow",),
     "remote": ("fsspec",),
     "sandbox": ("httptools", "starlette", "uvicorn"),
     "socks": ("socksio",),
     "team": ("psycopg",),
     "voila": ("ipykernel", "voila"),
+    "wandb": ("wandb",),
 }
 """The modules that each extra installs."""
 
-# Psycopg without a build of its own needs PostgreSQL's library on the machine.
-_REQUIREMENTS = {"psycopg": '"psycopg[binary]"'}
+# Psycopg without a build of its own needs PostgreSQL's library on the machine; all of
+# MLflow includes a server.
+_REQUIREMENTS = {"mlflow": "mlflow-skinny", "psycopg": '"psycopg[binary]"'}
 
 
 def missing_modules(extra: str) -> list[str]:

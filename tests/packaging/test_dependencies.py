@@ -21,6 +21,7 @@ HOMES = {
     "mediakit": "jupyter-mediakit",
     "PIL": "pillow",
     "httpcore": "httpx",
+    "mlflow": "mlflow-skinny",
     "jupyter_core": "ipykernel",  # asked only in a kernel of a Jupyter server
     "pydantic_core": "pydantic",
     "traitlets": "ipywidgets",

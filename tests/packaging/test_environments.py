@@ -97,6 +97,16 @@ from mediakit.spend.exporting import export
 print(export(mk.connect().spend.monthly(), "month{suffix}").read_bytes()[:4])
 """
 
+# Without an active run, which a tracker that is installed asks for.
+LOG = """
+plan = mk.connect().sweep("text-to-video", prompt=["a kite"], duration=3)
+results = plan.run().wait()
+try:
+    results.{call}
+except mk.InputError as error:
+    print(error)
+"""
+
 
 @dataclass(frozen=True)
 class Use:
@@ -136,6 +146,11 @@ print(list(score_outputs(outputs, size, fetch=read, executor=executor, **kept)))
         EXPORT.format(suffix=".xlsx"),
         "b'PK",
         "pip install openpyxl",
+    ),
+    "mlflow": Use(
+        LOG.format(call="to_mlflow()"),
+        "run_id must be the id of a run",
+        "pip install mlflow-skinny",
     ),
     "parquet": Use(
         EXPORT.format(suffix=".parquet"),
@@ -186,6 +201,11 @@ except SystemExit as ended:
 """,
         "0.5.",
         "pip install ipykernel voila",
+    ),
+    "wandb": Use(
+        LOG.format(call="to_wandb()"),
+        "run must be a run",
+        "pip install wandb",
     ),
 }
 

@@ -25,6 +25,12 @@ from mediakit.sweep.outputs import score_run
 from mediakit.sweep.plan import AsyncPlan, PlanFacts
 from mediakit.sweep.results import AsyncResults
 from mediakit.sweep.scoring import Scorer
+from mediakit.sweep.trackers import (
+    log_to_mlflow,
+    log_to_wandb,
+    run_id_of_mlflow,
+    run_of_wandb,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +196,17 @@ class Results(Blocking, ProcessBound):
     def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:
         """Return the wall of all cells, to be shown in the cell."""
         return self.core.gallery(rows, cols)
+
+    # Trackers know the active run by the thread.
+    @documented_by(AsyncResults.to_wandb)
+    def to_wandb(self, run: Any = None, *, name: str = "results") -> None:
+        """Log the results to a run of Weights & Biases (the extra `wandb`)."""
+        self.core.log_to(log_to_wandb, run_of_wandb(run), name)
+
+    @documented_by(AsyncResults.to_mlflow)
+    def to_mlflow(self, run_id: str | None = None, *, name: str = "results") -> None:
+        """Log the results to a run of MLflow (the extra `mlflow`)."""
+        self.core.log_to(log_to_mlflow, run_id_of_mlflow(run_id), name)
 
     agreement = blocking(AsyncResults.agreement)
     export = blocking(AsyncResults.export)

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -61,6 +61,7 @@ class Exported:
         files: The number of outputs in it.
         written: The number of files written by this export.
         notes: The parts left out, as sentences.
+        manifest: The manifest as a frame, with unescaped texts; None for a page.
     """
 
     place: Path | str
@@ -68,6 +69,7 @@ class Exported:
     files: int
     written: int
     notes: tuple[str, ...] = ()
+    manifest: pd.DataFrame | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         files = "1 file" if self.files == 1 else f"{self.files:,} files"
@@ -178,12 +180,12 @@ def export(
         note=notes[0],
     )
     report = target if is_page else target.sibling(REPORT)
+    manifest = None if is_page else _manifest(rows, files, sent)
     try:
-        if not is_page:
-            frame = _manifest(rows, files, sent)
-            write_whole(target, _csv(frame).encode())
+        if manifest is not None:
+            write_whole(target, _csv(manifest).encode())
             if not missing_modules("parquet"):
-                write_whole(target.sibling(PARQUET), _parquet(frame))
+                write_whole(target.sibling(PARQUET), _parquet(manifest))
         write_whole(report, page.encode())
     except OSError as error:
         raise _unwritable(place, error) from None
@@ -193,6 +195,7 @@ def export(
         files=len(available) - left_out,
         written=sum(file.is_new for file in available.values()),
         notes=tuple(filter(None, notes)),
+        manifest=manifest,
     )
 
 
@@ -270,7 +273,7 @@ def _saved(manifest: DownloadTarget, fetch: Fetch, each: _Output) -> _File:
 
 def _poster(manifest: DownloadTarget, name: str, local: Path | None) -> str | None:
     """Make the poster of a clip while its local file is available."""
-    poster = f"{POSTERS}/{Path(name).stem}.jpg"
+    poster = poster_name(name)
     if manifest.sibling(poster).size_bytes() is not None:
         return poster
     if local is None:
@@ -309,6 +312,11 @@ def file_name(
     digits = hashlib.sha256(output.job_id.encode()).hexdigest()[:ID_DIGITS]
     suffix = result_suffix(output.source, media_type or "")
     return "_".join(filter(None, [stem, digits])) + suffix
+
+
+def poster_name(name: str) -> str:
+    """Return the path of the still of an exported clip, relative to the folder."""
+    return f"{POSTERS}/{Path(name).stem}.jpg"
 
 
 def _word(axis: str, value: str) -> str:
@@ -372,13 +380,13 @@ def _manifest(
     rows.insert(0, "file", [file.name for file in files])
     sizes = pd.Series([file.size_bytes for file in files], dtype="Int64")
     rows.insert(1, "size_bytes", sizes)
-    for field in dict.fromkeys(name for texts in sent for name in texts):
-        column = pd.Series([texts.get(field) for texts in sent], dtype="object")
+    for name in dict.fromkeys(name for texts in sent for name in texts):
+        column = pd.Series([texts.get(name) for texts in sent], dtype="object")
         # The name of a prompt version differs from the text that was sent.
-        if field not in rows:
-            rows[field] = column
-        elif not column.fillna("").equals(_plain(rows[field]).fillna("").astype("str")):
-            rows[f"param_{field}"] = column
+        if name not in rows:
+            rows[name] = column
+        elif [*column.fillna("")] != [*_plain(rows[name]).map(str, na_action="ignore")]:
+            rows[f"param_{name}"] = column
     return pd.DataFrame({str(name): _plain(rows[name]) for name in rows})
 
 

@@ -47,6 +47,13 @@ from mediakit.sweep.results_frame import (
 from mediakit.sweep.run import IN_FLIGHT, Run
 from mediakit.sweep.scorer_identity import is_asynchronous
 from mediakit.sweep.scoring import Scorer
+from mediakit.sweep.trackers import (
+    log_to_mlflow,
+    log_to_wandb,
+    metrics_of,
+    run_id_of_mlflow,
+    run_of_wandb,
+)
 from mediakit.table_columns import present
 
 if TYPE_CHECKING:
@@ -539,9 +546,10 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: The folder or the page cannot be written.
         """
-        return await to_thread.run_sync(self._export, where)
+        return await to_thread.run_sync(self.export_to, where)
 
-    def _export(self, where: str | Path) -> Exported:
+    def export_to(self, where: str | Path) -> Exported:
+        """Export in the caller's thread; see `export`."""
         progress, frame = self.progress, frame_of(self.run)
         return export(
             frame,
@@ -560,6 +568,50 @@ class AsyncResults(ProcessBound):
             axes=self.plan.axes,
             numbers={name: getattr(progress, name) for name in EXPORTED},
         )
+
+    async def to_wandb(self, run: Any = None, *, name: str = "results") -> None:
+        """Log the results to a run of Weights & Biases (the extra `wandb`).
+
+        The table has the columns of an exported manifest, and `output` with pictures
+        and clips. The run's summary has the sweep's charge in USD, the numbers of
+        cells, and the means of ratings and scores: `results/charge_usd` and so on.
+
+        Args:
+            run: The run, as `wandb.init` returns it; by default, the active one.
+            name: The name of the table, and of the metrics before their slash.
+
+        Raises:
+            InputError: No run is active.
+            MediakitError: wandb is not installed.
+        """
+        run = run_of_wandb(run)
+        await to_thread.run_sync(self.log_to, log_to_wandb, run, name)
+
+    async def to_mlflow(
+        self, run_id: str | None = None, *, name: str = "results"
+    ) -> None:
+        """Log the results to a run of MLflow (the extra `mlflow`).
+
+        The run gets the exported folder as artifacts, and the rows of its manifest as a
+        table for `mlflow.load_table`. Its metrics are the sweep's charge in USD, the
+        numbers of cells, and the means of ratings and scores: `results/charge_usd` and
+        so on.
+
+        Args:
+            run_id: The id of the run; by default, of the one active in this thread.
+            name: The name of the folder, of the table without its `.json`, and of the
+                metrics before their slash.
+
+        Raises:
+            InputError: No run is active, or the run already has a table of this name.
+            MediakitError: mlflow is not installed.
+        """
+        run_id = run_id_of_mlflow(run_id)
+        await to_thread.run_sync(self.log_to, log_to_mlflow, run_id, name)
+
+    def log_to(self, log: Callable[..., None], run: Any, name: str) -> None:
+        """Log to a tracker in the caller's thread; see `to_wandb` and `to_mlflow`."""
+        log(self.export_to, metrics_of(self.progress, frame_of(self.run)), run, name)
 
     # -- ratings ------------------------------------------------------------------
 
