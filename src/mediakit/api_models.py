@@ -30,7 +30,7 @@ LONGEST_URL = 16_384
 
 
 def without_lone_surrogates(value: Any) -> Any:
-    """Return a JSON value whose texts are text: half an emoji becomes U+FFFD.
+    """Return a JSON value with valid strings: half an emoji becomes U+FFFD.
 
     JSON can escape half a character, which can be neither stored nor shown.
     """
@@ -53,7 +53,7 @@ def _in_utc(instant: datetime) -> datetime:
 
 
 UTCInstant = Annotated[datetime, AfterValidator(_in_utc)]
-"""An instant in UTC; one without an offset is taken as UTC."""
+"""An instant in UTC; an instant without an offset is taken as UTC."""
 
 
 class Record(BaseModel):
@@ -170,7 +170,7 @@ class Output(Record):
 
     @property
     def file(self) -> MediaFile | None:
-        """Return the one file of this output, whatever its media type."""
+        """Return the only file of this output, whatever its media type."""
         return self.video or self.image or self.audio
 
 
@@ -337,7 +337,7 @@ class JobRecord(Record):
 
     @property
     def settled_charge_micro_usd(self) -> MicroUSD | None:
-        """Return the settled charge; None without one (spec 2.2).
+        """Return the settled charge, or None if there is none (spec 2.2).
 
         A null, pending or unavailable billing is not a charge; 0 is a charge.
         """

@@ -222,8 +222,8 @@ class AsyncClient(ClientFacts, ProcessBound):
     ) -> Estimate:
         """Price a request without sending anything to the service (spec 8).
 
-        Where the price depends on the length of a clip behind a URL, the clip's
-        header is read from there, without key and cookies.
+        If the price depends on the length of a clip at a URL, the clip's header is read
+        from that URL, without the key or cookies.
 
         Args:
             function: A kind or a path.
@@ -250,7 +250,7 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @opened
     async def budget(self) -> BudgetState | None:
-        """Return how much of this client's budget is used; None without a budget."""
+        """Return how much of this client's budget is used, or None if it has none."""
         return await self.components.admission.state()
 
     @opened
@@ -259,7 +259,7 @@ class AsyncClient(ClientFacts, ProcessBound):
 
         Raises:
             AuthError: The API key is missing, wrong or inactive.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await self.components.billing.balance()
 
@@ -290,7 +290,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             max_price: The price that you have seen, as an amount or an estimate; a new
-                request that costs more is not sent. None for any.
+                request that costs more is not sent. None accepts any price.
             fields: The request's fields; local files are uploaded, and a job is
                 replaced by its output. Both are recognised again; a presigned URL
                 makes a new request each time.
@@ -343,7 +343,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             max_price: The price that you have seen, as an amount or an estimate; a new
-                request that costs more is not sent. None for any.
+                request that costs more is not sent. None accepts any price.
             timeout_s: Seconds to wait; None waits without a limit.
             fields: The request's fields, as in `submit`.
 
@@ -387,7 +387,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         Raises:
             InputError: The id is not text; nothing was sent.
             NotFoundError: The organization has no such job.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await self.components.jobs.job(job_id)
 
@@ -454,11 +454,11 @@ class AsyncClient(ClientFacts, ProcessBound):
     ) -> AsyncPlan:
         """Plan a grid of requests, priced before anything is sent.
 
-        A list is an axis, everything else is fixed. A text may have slots, such as
-        `prompt="a {animal} over {place}"` with `animal=[...]`; doubled braces
-        mean braces. Texts may have names, `prompt={"v1": "...", "v2": "..."}`, which
-        the frames show in their place. A field that takes a list varies over a list of
-        lists. Where a function has a seed, all cells of a take share one.
+        A list is an axis; everything else is fixed. A string may have slots, such as
+        `prompt="a {animal} over {place}"` with `animal=[...]`; doubled braces stand for
+        literal braces. Strings may have names, `prompt={"v1": "...", "v2": "..."}`,
+        which the frames show in their place. A field that takes a list varies over a
+        list of lists. Where a function has a seed, all cells of a take share one.
 
         Args:
             function: A kind or a path.
@@ -516,7 +516,7 @@ class AsyncClient(ClientFacts, ProcessBound):
 
     @opened
     async def sweep_results(self, sweep: str, /) -> AsyncResults:
-        """Return the results of a sweep that was run, also by another process.
+        """Return the results of a sweep that was run, even by another process.
 
         They come from the history alone: nothing is sent, and no file is read. Cells
         that were not submitted are `unsent`; the code of the plan, in `plan.code`,
@@ -558,7 +558,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         Raises:
             InputError: The service is not a sandbox on this machine, or a number is out
                 of range; nothing was sent.
-            ServiceError: The sandbox does not answer.
+            ServiceError: The sandbox does not respond.
         """
         from mediakit.client.sample_history import seed_past
 

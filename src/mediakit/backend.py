@@ -179,9 +179,9 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
         text = f"{url} ({error.reason})"
         raise InputError("openapi", got=text, accepted="a URL that answers") from None
     if answer.status != 200 or not answer.fields:
-        text = f"{url}, which answers {answer.status} without a JSON object"
+        text = f"{url}, which returned {answer.status} without a JSON object"
         raise InputError(
-            "openapi", got=text, accepted="a document that is served without a key"
+            "openapi", got=text, accepted="a document that can be read without a key"
         )
     return dict(answer.fields)
 

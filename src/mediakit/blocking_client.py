@@ -256,7 +256,7 @@ class Client(ClientFacts, Blocking, ProcessBound):
 
     @explained_by(AsyncClient.sweep_results)
     def sweep_results(self, sweep: str, /) -> Results:
-        """Return the results of a sweep that was run, also by another process."""
+        """Return the results of a sweep that was run, even by another process."""
         from mediakit.sweep import Plan, Results, past_plan
 
         plan = self.io.call(past_plan, self.core, sweep, partial(Plan, self))
@@ -275,10 +275,10 @@ class Client(ClientFacts, Blocking, ProcessBound):
     ) -> Form:
         """Return a form for a function, to be shown in the cell.
 
-        A cell that is run again keeps its form's values and jobs, also after a restart
-        of the kernel, and leaves the forms of other cells alone. A value that the code
-        now gives differently wins. What was typed and not sent is kept in the history,
-        without URLs that are signed or hold a password.
+        A cell that is run again keeps its form's values and jobs, even after the kernel
+        restarts, and leaves the forms of other cells alone. A value that the code now
+        gives differently wins. Unsent input is kept in the history, without URLs that
+        are signed or contain a password.
 
         A notebook is known by its path: a copied, moved or renamed notebook begins with
         empty forms, and its earlier jobs are in `client.history`. Where the notebook

@@ -39,7 +39,7 @@ class Completions(NamedTuple):
 
     @classmethod
     def of(cls, typed: str, texts: Iterable[str], kind: str) -> Completions:
-        """Return the texts that start with the typed one."""
+        """Return the completions that start with the typed text."""
         return cls(typed, tuple(t for t in texts if t.startswith(typed)), kind)
 
 

@@ -42,9 +42,9 @@ def connect(
 ) -> Client:
     """Connect to the hosted service if one is configured, else to the sandbox.
 
-    Prints which, checks the key by reading the balance, and resumes in the background
-    the jobs that an earlier session left unanswered or unsettled. Before anything is
-    sent again, it prints what, and what that may cost.
+    Prints which one, checks the key by reading the balance, and resumes in the
+    background the jobs that an earlier session left unanswered or unsettled. Before
+    anything is sent again, it prints what is sent and what that may cost.
 
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
@@ -53,7 +53,7 @@ def connect(
         history: The history's database; `MEDIAKIT_HISTORY` when omitted.
         catalog: The functions; by default those that `mediakit.toml` binds, or the
             sandbox's. The embedded sandbox serves these.
-        project: A label for all submissions; None for none.
+        project: A label for all submissions; None for no label.
         budget: The spending limit, such as "$5": of the project, across all its clients
             and runs, or of this client if there is no project. A `mk.Budget` is shared
             by its name.
@@ -109,7 +109,7 @@ def _greeting(backend: Backend, spendable_micro_usd: int) -> str:
 
 
 def _resent_text(entries: Sequence[Entry]) -> str:
-    """Name the submissions that are resent and their price; "" without any."""
+    """Name the submissions that are resent and their price; "" if there are none."""
     if not entries:
         return ""
     reserved = [

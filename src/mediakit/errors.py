@@ -1,7 +1,7 @@
 """The tree of exceptions. Each message says what happened and what to do.
 
-The messages are for people. Programs read the attributes, above all `sent`: False if
-nothing was sent, True if the request was sent and answered, None if it is not known
+Messages are for people to read. Programs read the attributes, above all `sent`: False
+if nothing was sent, True if the request was sent and answered, None if it is not known
 whether it arrived.
 
 MediakitError
@@ -60,7 +60,7 @@ class MediakitError(Exception):
     """The base class of every error that mediakit raises on purpose.
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         sent: Whether the request was sent: False if it was not, True if it was and its
             outcome is known, None if it is not known whether it arrived.
     """
@@ -185,7 +185,7 @@ class AnswerError(MediakitError):
     """An error response of the service, or a missing response.
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         status: The HTTP status; None if there was no response.
         job_id: The job named in the response, if any.
         in_doubt: Whether the request may have arrived, although no response says so.
@@ -243,7 +243,7 @@ class BalanceError(AnswerError):
     Args:
         message, status, job_id, in_doubt: See `AnswerError`.
         needed_micro_usd: The upper end of the request's price; None if unknown.
-        available_micro_usd: What could be spent; None if unknown.
+        available_micro_usd: The amount that could be spent; None if unknown.
     """
 
     needed_micro_usd: int | None = None
@@ -255,7 +255,7 @@ class BudgetError(MediakitError):
     """The caller's own budget is too low for the request; nothing was sent.
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         needed_micro_usd: The upper end of the request's price; None if unknown.
         available_micro_usd: The amount left in the budget.
         limit_micro_usd: The limit of the budget; None if unknown.
@@ -274,7 +274,7 @@ class PriceError(MediakitError):
     """The price is above the one that was shown; nothing was sent.
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         price_micro_usd: The upper end of the price now; None if it has none.
         expected_micro_usd: The upper end of the price that was shown; None if it had
             none.
@@ -289,7 +289,7 @@ class JobFailedError(MediakitError):
     """The job failed; it should not be charged (spec 7.3), and the message says if so.
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         job: The job.
         code: Its `error.code`.
     """
@@ -304,7 +304,7 @@ class WaitTimeoutError(MediakitError):
     """Waiting timed out before the job ended; the job continues.
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         job: The job; you can wait for it again.
         waited_s: Seconds waited.
     """
@@ -323,7 +323,7 @@ class SignatureError(MediakitError):
     """A webhook could not be verified (spec 6.4).
 
     Args:
-        message: One or more sentences for people.
+        message: One or more sentences that describe the error.
         reason: "missing_header", "header" (repeated or unreadable), "timestamp",
             "signature", "payload" (the body) or "secret" (your own).
     """

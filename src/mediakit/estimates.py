@@ -25,7 +25,7 @@ METERED_HOLD_PERCENT = 150
 METERED_HOLD_TEXT = f"{METERED_HOLD_PERCENT / 100:g} times the estimate"
 CHARGED_ON_TOKENS = (
     "Charged by the tokens that the model reports. Until it is billed, "
-    f"{METERED_HOLD_TEXT} is set aside from your budgets."
+    f"{METERED_HOLD_TEXT} is held against your budgets."
 )
 
 
@@ -79,7 +79,7 @@ class Line:
 
     @property
     def hold_micro_usd(self) -> MicroUSD | None:
-        """Return the amount to hold for the largest quantity; None without a bound.
+        """Return the amount to hold for the largest quantity; None if unbounded.
 
         The tokens that a model will report are unknown, so more than the nominal number
         is held.
@@ -92,7 +92,7 @@ class Line:
 
     @property
     def amount_text(self) -> str:
-        """Format the amount, or the range, for people."""
+        """Format the amount, or the range, for display."""
         return _amount_text(self.low_micro_usd, self.high_micro_usd)
 
     @property
@@ -232,7 +232,7 @@ class Estimate:
         high: The highest price, micro-USD; None if there is no bound or no rate.
         kind: How firm the estimate is.
         lines: The price lines.
-        notes: Sentences for people about the assumptions of the estimate.
+        notes: Sentences about the assumptions of the estimate.
         known_micro_usd: A higher price that is held instead, micro-USD, where own
             rates are below those of the price list; 0 for none.
     """
@@ -265,7 +265,7 @@ class Estimate:
 
     @property
     def hold_micro_usd(self) -> MicroUSD | None:
-        """Return the amount to hold until the charge; None without an upper price."""
+        """Return the amount to hold until the charge; None if it has no upper end."""
         if self.high is None:
             return None
         hold = sum(line.hold_micro_usd or 0 for line in self.lines)
@@ -276,7 +276,7 @@ class Estimate:
 
     @property
     def text(self) -> str:
-        """Format the amount, or the range, for people."""
+        """Format the amount, or the range, for display."""
         if self.low is None:
             return "unknown"
         if self.has_no_upper_end and not self.low:

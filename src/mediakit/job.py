@@ -34,7 +34,7 @@ def _another(job: Job, core: AsyncJob, /) -> Job:
 class Job(JobFacts, Blocking, ProcessBound):
     """A job: every call blocks, and a notebook shows its progress, result and charge.
 
-    `reused` is whether the call that returned it found an existing job.
+    `reused` tells whether the call that returned it found an existing job.
     """
 
     core: AsyncJob

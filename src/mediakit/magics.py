@@ -62,12 +62,12 @@ class MediakitMagics(Magics):
             %%generate text-to-video --duration 5 --resolution 1080p
             a paper kite over dunes, late afternoon light
 
-        The options are the function's fields, `--help` lists them. The price is said
+        The options are the function's fields; `--help` lists them. The price is shown
         before anything is sent. The same cell finds the job that it submitted before;
-        `--take next` submits another take. It waits for the result, which Ctrl-C ends
-        while the job continues; with `--no-wait` the cell ends at once and shows the
-        job. `--client name` uses the client in that variable. A value in braces,
-        such as `{path}`, is one of your variables.
+        `--take next` submits another take. It waits for the result; Ctrl-C ends the
+        waiting, not the job. With `--no-wait`, the cell ends at once and shows the job.
+        `--client name` uses the client in that variable. A value in braces, such as
+        `{path}`, is one of your variables.
         """
         name, options, words = read_line(line)
         client = self._client(options.client)
@@ -92,7 +92,7 @@ class MediakitMagics(Magics):
     def jobs(self, line: str) -> pd.DataFrame:
         """Return the latest jobs as a frame, newest first; `%jobs 30` for more.
 
-        It has the most useful columns; `client.history.frame()` has all.
+        It has the most useful columns; `client.history.frame()` has all of them.
         """
         wanted = line.strip() or str(LATEST_JOBS)
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
@@ -178,7 +178,7 @@ def fields_of(
 ) -> dict[str, Any]:
     """Parse the fields of a request by the function's declaration.
 
-    Invalid values stay texts, and unknown fields are kept, for the check to reject.
+    Invalid values stay strings, and unknown fields are kept, for the check to reject.
     """
     parser = parser_of(function)
     written = dict.fromkeys(match[0] for w in words if (match := _NAME.match(w)))
@@ -214,7 +214,7 @@ def _prompt(
 
 
 def prompt_name(function: Function) -> str | None:
-    """Return the field for the cell's text; None without one."""
+    """Return the field for the cell's text, or None if there is none."""
     written = (s.name for s in function.fields.values() if s.multiline)
     return next(written, None)
 
@@ -305,7 +305,7 @@ def _json(text: str) -> object:
 
 
 def _reader(spec: FieldSpec) -> Callable[[str], object]:
-    """Return a function that parses a field's value, or leaves it a text."""
+    """Return a function that parses a field's value, or leaves it as a string."""
 
     def read(text: str) -> object:
         try:

@@ -98,7 +98,7 @@ def tile_html(
     *,
     keep: bool = False,
 ) -> Markup:
-    """Return a result with facts below; empty texts take no space."""
+    """Return a result with facts below; empty text takes no space."""
     stars = Markup('<span class="stars" role="img" aria-label="{}">{}</span>')
     label = f"rated {rating} of {BEST_RATING}"
     rated = stars.format(label, stars_text(rating)) if rating else ""

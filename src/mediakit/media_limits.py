@@ -57,7 +57,7 @@ class MediaInfo:
 
 @dataclass(frozen=True)
 class MediaLimits:
-    """The limits of a field, per file and in total; None is no limit."""
+    """The limits of a field, per file and in total; None means no limit."""
 
     formats: tuple[Format, ...] = ()
     min_s: float | None = None
@@ -77,7 +77,7 @@ class MediaLimits:
 
     @property
     def words(self) -> str:
-        """Format the limits for people: "MP4 or MOV · at most 30 s each · ..."."""
+        """Format the limits for display: "MP4 or MOV · at most 30 s each · ..."."""
         return " \N{MIDDLE DOT} ".join(filter(None, self._words()))
 
     def _words(self) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _span_words(
 
 
 def _pixel_words(low: int | None, high: int | None) -> str:
-    """Format a range of pixels for people: "about 0.4\N{EN DASH}8.3 megapixels"."""
+    """Format a range of pixels for display: "about 0.4\N{EN DASH}8.3 megapixels"."""
     least, most = _megapixels(low), _megapixels(high)
     if 0 in (least, most):
         return _span_words(low, high, " pixels")

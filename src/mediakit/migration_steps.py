@@ -41,7 +41,7 @@ class Migrations(Generic[C]):
         return self.first + len(self.steps)
 
     def step_from(self, version: int) -> Callable[[C], None] | None:
-        """Return the step from a version to the next; None without one."""
+        """Return the step from a version to the next, or None if there is none."""
         if self.first <= version < self.version:
             return self.steps[version - self.first]
         return None

@@ -31,5 +31,5 @@ def real(value: object) -> float | None:
 
 
 def without_grouping(text: str) -> str:
-    """Remove the thousands separators of a number; other texts are unchanged."""
+    """Remove the thousands separators of a number; other strings are unchanged."""
     return text.replace(",", "") if _GROUPED.fullmatch(text) else text

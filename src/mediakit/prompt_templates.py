@@ -8,12 +8,12 @@ _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
 
 class NamedText(str):
-    """A text with a name, which frames show, such as a version of a prompt."""
+    """A string with a name, which frames show, such as a version of a prompt."""
 
     label: str
 
     def __new__(cls, label: str, text: str) -> Self:
-        """Create the text with its name."""
+        """Create the string with its name."""
         text_with_name = super().__new__(cls, text)
         text_with_name.label = label
         return text_with_name

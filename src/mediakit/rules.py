@@ -1,8 +1,8 @@
 """Rules between the fields of a request, as data.
 
-Each rule checks a body, has a sentence for people, and disables or requires fields of a
-form. Rules see the body's values with defaults filled in; null counts as omitted, 0 and
-false as given, an empty list as not given.
+Each rule checks a body, has a sentence that describes it, and disables or requires
+fields of a form. Rules see the body's values with defaults filled in; null counts as
+omitted, 0 and false as given, an empty list as not given.
 """
 
 import re
@@ -67,7 +67,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """Return the problem as a sentence for people."""
+        """Return the problem as a sentence."""
         return f"{self.field} {self.detail}"
 
     @property
@@ -96,7 +96,7 @@ class When:
 
     @property
     def text(self) -> str:
-        """Return the condition for people: "model is wonder-3 or wonder-3.5"."""
+        """Return the condition in words: "model is wonder-3 or wonder-3.5"."""
         verb = "is not" if self.inverted else "is"
         return f"{self.field} {verb} {any_of(self.among)}"
 
@@ -128,7 +128,7 @@ def all_of(words: Iterable[str]) -> str:
 
 
 class Rule:
-    """The base of all rules; by default, it has no effect."""
+    """The base class of all rules; by default, it has no effect."""
 
     @property
     def reads(self) -> set[str]:
@@ -137,7 +137,7 @@ class Rule:
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
+        """Return the rule as a sentence."""
         raise NotImplementedError
 
     def problems(self, values: Values) -> list[Problem]:
@@ -280,7 +280,7 @@ class MostTogether(_OfFields):
 
     @property
     def sentence(self) -> str:
-        return f"{all_of(self.fields)} hold at most {self.most} {self.what} together"
+        return f"{all_of(self.fields)} hold at most {self.most} {self.what} in total"
 
     def problems(self, values: Values) -> list[Problem]:
         lists = [(f, v) for f in self.fields if isinstance(v := values.get(f), list)]
@@ -299,7 +299,7 @@ class MostTogether(_OfFields):
 
 @dataclass(frozen=True)
 class Cites(Rule):
-    """A text that may cite media by position, such as `@Image1`.
+    """A text field that may cite media by position, such as `@Image1`.
 
     Citing a position without an item is a warning, not an error: the service accepts
     the text as it is (spec 4.3).
@@ -352,7 +352,7 @@ def _given(word: str, name: str, count: int) -> str:
 
 def _citable(word: str, name: str, count: int) -> str:
     if count == 0:
-        return f"a citation of what is given, and {name} is empty"
+        return f"a citation of an item that exists, and {name} is empty"
     if count == 1:
         return f"@{word}1, the only one in {name}"
     return f"@{word}1 to @{word}{count}, which are in {name}"
@@ -397,7 +397,7 @@ class UniqueIn(Rule):
 
     @property
     def sentence(self) -> str:
-        return f"Each of {self.items} has a different {self.name}"
+        return f"Each item of {self.items} has a different {self.name}"
 
     def problems(self, values: Values) -> list[Problem]:
         first_at: dict[object, int] = {}
@@ -455,7 +455,7 @@ class NoOverlap(_OfSpans):
     @property
     def sentence(self) -> str:
         spans = self.spans
-        return f"The {spans.inner} of one of {spans.items} do not overlap"
+        return f"The {spans.inner} of each item of {spans.items} do not overlap"
 
     def problems(self, values: Values) -> list[Problem]:
         spans = self.spans

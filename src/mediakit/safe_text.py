@@ -39,7 +39,7 @@ def shown_url(url: str) -> str:
     """Return a URL without user, password, query and fragment.
 
     Any of them may be a secret, such as a token or a signature; "?…" replaces a query
-    or fragment. A text that is not a URL with a host is returned unchanged.
+    or fragment. A string that is not a URL with a host is returned unchanged.
     """
     parts = _URL.fullmatch(url.strip())
     if parts is None:
@@ -50,12 +50,12 @@ def shown_url(url: str) -> str:
 
 
 def holds_signature(text: str) -> bool:
-    """Return whether a text contains a URL with a signature or a password."""
+    """Return whether a string contains a URL with a signature or a password."""
     return bool(_SIGNED.search(text) or _CREDENTIALS.search(text))
 
 
 def with_shown_urls(text: str) -> str:
-    """Apply `shown_url` to each URL in a text."""
+    """Apply `shown_url` to each URL in a string."""
     return _URL_IN_TEXT.sub(lambda found: shown_url(found[0]), text)
 
 
@@ -70,7 +70,7 @@ def shown(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """Shorten a text of the service to one line, for quoting it."""
+    """Shorten text from the service to one line, to quote it."""
     line = without_controls(_LINE_ENDS.sub(" ", text[: 2 * QUOTED_LENGTH]))
     if len(line) <= QUOTED_LENGTH and len(text) <= 2 * QUOTED_LENGTH:
         return line

@@ -26,7 +26,7 @@ def is_listing(value: object) -> bool:
 
 
 def as_list(value: Any) -> list[object]:
-    """Return the values of a list; those of a set sorted by their texts."""
+    """Return the values of a list; those of a set sorted by their text."""
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
     for name in _TO_LIST:

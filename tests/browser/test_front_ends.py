@@ -227,6 +227,6 @@ def test_a_page_without_any_widgets_says_how_to_find_what_the_server_lacks(
     lab.open(lab_server.add_notebook("no_widgets.ipynb", cells))
     lab.run_all()
 
-    lab.see(1, "mk.doctor() in a cell names what it lacks")
-    lab.see(3, "mk.doctor() in a cell names what it lacks")
+    lab.see(1, "Run mk.doctor() in a cell")
+    lab.see(3, "Run mk.doctor() in a cell")
     lab.screenshot("no-widgets", lab.cell(1))

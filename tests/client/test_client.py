@@ -395,7 +395,7 @@ def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
     ("fault", "words"),
     [
         ({"kind": "status", "status": 429, "retry_after": 3}, "is busy; trying"),
-        ({"kind": "latency", "seconds": 2}, "does not answer yet"),
+        ({"kind": "latency", "seconds": 2}, "has not responded yet"),
     ],
     ids=["asked to wait", "slow"],
 )

@@ -364,7 +364,7 @@ def test_a_bare_text_is_a_secret_and_a_rotation_without_one_says_that_it_happene
     with log_of(lambda _: httpx.Response(200, json=body), tmp_path / "b") as log:
         with pytest.raises(ServiceError) as unread:
             log.rotate_secret()
-        assert "The secret was rotated nevertheless" in str(unread.value)
+        assert "The secret was rotated anyway" in str(unread.value)
         assert "whsec_" not in str(unread.value)
         with pytest.raises(ServiceError) as unread:
             log.secret()

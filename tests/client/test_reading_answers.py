@@ -149,7 +149,9 @@ def test_a_job_with_a_number_as_its_id_is_refused_at_once_with_a_sentence(
     tmp_path: Path,
 ) -> None:
     with NumberedServer() as server, client_of(server, tmp_path) as c:
-        with pytest.raises(mk.ServiceError, match="a job whose ID is 7, but an ID is"):
+        with pytest.raises(
+            mk.ServiceError, match="a job whose ID is 7, but an ID must be a string"
+        ):
             c.submit("text-to-video", **CLIP)
 
         assert sum(each.startswith("POST") for each in server.seen) == 1

@@ -171,7 +171,7 @@ def test_a_clip_of_which_no_frame_can_be_decoded_has_no_price_and_is_not_sent(
     clip.write_bytes(whole[:start] + b"\x55" * (stop - start) + whole[stop:])
 
     for act in (client.estimate, client.submit):
-        with pytest.raises(InputError, match="no frame of it can be decoded"):
+        with pytest.raises(InputError, match="none of its frames can be decoded"):
             act("video-upscale", video_url=clip)
     assert client.history.frame().empty
 

@@ -1,4 +1,4 @@
-"""What media behind URLs are, read from servers good and bad."""
+"""What media at URLs are, read from servers good and bad."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_a_sound_with_a_cover_is_a_sound_and_no_clip(
     path = with_cover(tmp_path / "sound", container, codec)
 
     assert probe(path, "audio", "a").duration_s == pytest.approx(2, abs=0.1)
-    with pytest.raises(InputError, match=r"no moving picture|not a clip"):
+    with pytest.raises(InputError, match=r"no video|not a clip"):
         client.estimate("video-upscale", video_url=path)
     with pytest.raises((OSError, ValueError)):
         poster_jpeg(path)

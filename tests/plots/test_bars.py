@@ -86,7 +86,7 @@ def test_differences_go_from_more_to_less_in_two_colours():
         ("r2", -4_000_000, "-$4.00  stopped"),
     ]
     assert title(axes) == "October 2026 against September 2026: +$8.40"
-    assert notes(axes) == ["1 without a change not drawn"]
+    assert notes(axes) == ["1 unchanged, not drawn"]
     colours = [bar.get_facecolor() for bar in axes.patches]
     assert colours[0] == colours[1] != colours[2] == colours[3]
     assert alt_text(axes).endswith(

@@ -178,8 +178,8 @@ class Catalog:
             name: The path or the kind, as text.
 
         Raises:
-            InputError: No function matches, or several do; the message lists nearest
-                names.
+            InputError: No function matches, or several do; the message lists the
+                nearest names.
         """
         if not isinstance(name, str):
             raise InputError("function", got=name, accepted=self._hint(""))

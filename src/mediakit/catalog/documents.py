@@ -86,8 +86,8 @@ def _download(url: str) -> bytes:
         text = f"{url} ({str(error) or type(error).__name__})"
         raise InputError(FIELD, got=text, accepted="a URL that answers") from None
     if not answer.is_success:
-        text = f"{url}, which answers {answer.status_code}"
-        accepted = "a document that is served without a key"
+        text = f"{url}, which returned {answer.status_code}"
+        accepted = "a document that can be read without a key"
         raise InputError(FIELD, got=text, accepted=accepted)
     return answer.content
 

@@ -72,7 +72,7 @@ class SchemaDeclaration:
     body: FieldSpec
     rules: tuple[Rule, ...] = ()
     conformance: Conformance | None = field(default=None, compare=False, repr=False)
-    """What no field and no rule expresses."""
+    """Checks the constraints that neither a field nor a rule expresses."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Function:
         return cls(path, request, rate)
 
     def priced_at(self, rate: OwnRate | None) -> Function:
-        """Return the function with the user's own rate; None for the price list's."""
+        """Return the function with the user's own rate; None removes that rate."""
         return replace(self, rate=rate)
 
     def check(

@@ -44,7 +44,7 @@ def described(
     schema = checked_json("schema", schema)
     for reference in References(schema).missing(schema):
         text = f"a reference to {shown(reference)}, which was not found"
-        raise InputError("schema", got=text, accepted="a schema that has all its parts")
+        raise InputError("schema", got=text, accepted="a schema without missing parts")
     return _described(schema, schema, kind, function, media_type)
 
 

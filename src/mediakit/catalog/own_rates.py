@@ -63,16 +63,16 @@ class OwnRate:
         if listed.kind is EstimateKind.UNKNOWN:
             return replace(own, notes=(f"The rate is from {self.source.name}.",))
         note = (
-            f"The rate is from {self.source.name}. By the price list, the price is "
-            f"{listed.text}."
+            f"The rate is from {self.source.name}. According to the price list, the "
+            f"price is {listed.text}."
         )
         if self.sets_holds:
             return replace(own, notes=(note,))
         known_micro_usd, hold_micro_usd = listed.hold_micro_usd, own.hold_micro_usd
         if known_micro_usd is None:
             note += (
-                " The price list has no upper price for it, so it cannot run under a "
-                f"budget. {USE}"
+                " The price list gives no highest price for it, so it cannot run under "
+                f"a budget. {USE}"
             )
             kind = EstimateKind.UPPER_BOUND
             return replace(own, high=None, kind=kind, notes=(note,))

@@ -157,7 +157,7 @@ class AccountHistory:
             return ""
         return (
             f"The history file {self.history.place} is locked by another program. The "
-            "request continues when it is released."
+            "request continues once the lock is released."
         )
 
 

@@ -77,7 +77,7 @@ class HttpResponse:
             return _parsed(self.content)
         except (ValueError, RecursionError):
             raise ServiceError(
-                f"The service answered {self.status} with something that is not JSON. "
+                f"The service returned {self.status} with something that is not JSON. "
                 "Check the base URL.",
                 status=self.status,
             ) from None
@@ -99,7 +99,7 @@ class HttpResponse:
 
     @property
     def reason(self) -> str:
-        """Return the reason for a refusal, from any usual error shape; "" without one.
+        """Return the reason for a refusal, from any usual error shape, or "".
 
         Unlike `message`, it does not show that the service itself responded.
         """
@@ -119,7 +119,7 @@ class HttpResponse:
         text = self.content[:LONGEST_PIECE].decode(errors="replace").strip()
         if not text or text.startswith("<") or text in ("{}", "[]", "null"):
             return ""
-        return f"it answered {shown(text)}"
+        return f"it returned {shown(text)}"
 
 
 LONGEST_PIECE = 200
@@ -145,7 +145,7 @@ DEEPEST_REASON = 6
 
 
 def _reason_in(fields: Mapping[str, Any], depth: int = 0) -> str:
-    """Return the reason in a body; "" without one."""
+    """Return the reason in a body, or "" if there is none."""
     by_name = {name.lower(): value for name, value in fields.items()}
     texts = [_text_in(by_name[name], depth) for name in REASONS if name in by_name]
     return ". ".join(dict.fromkeys(text.rstrip(".") for text in texts if text))
@@ -257,7 +257,7 @@ def retry_after_s(answer: HttpResponse) -> float | None:
 
 
 def answered_at(answer: HttpResponse) -> datetime | None:
-    """Return the `Date` of a response, UTC by the service's clock; None without it."""
+    """Return the `Date` of a response, UTC by the service's clock, or None."""
     instant = _instant(answer.headers.get("date", ""))
     try:
         return instant.astimezone(UTC) if instant else None
@@ -350,7 +350,7 @@ def refused_input(
 
 
 def words_of_service(words: str) -> str:
-    """Return a sentence that quotes the service, after a space; "" without one."""
+    """Return a sentence that quotes the service, after a space, or ""."""
     end = "" if words.endswith((".", "!", "?", "…")) else "."
     return f" The service says: {words}{end}" if words else ""
 

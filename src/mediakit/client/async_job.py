@@ -61,7 +61,7 @@ class JobFacts:
 
     @property
     def prompt(self) -> str | None:
-        """Return the prompt that was sent; None without one, or after erasure."""
+        """Return the prompt that was sent; None if there was none, or after erasure."""
         return self.state.prompt
 
     @property
@@ -245,7 +245,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
         Raises:
             GoneError: The service no longer knows it.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         await self._jobs.read(self)
         return self
@@ -372,7 +372,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
         Raises:
             ConflictError: The job has not ended yet.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         await self._jobs.reads.erase(self.id)
         # The response to DELETE is not specified, so read the job (spec 4.18).
@@ -400,7 +400,7 @@ class AsyncJob(JobFacts, ProcessBound):
     async def next_price(self) -> Estimate:
         """Return the current price of another take, or a retry, of the job (spec 8).
 
-        Rates, and a clip behind a URL, may have changed since the submission.
+        Rates, and a clip at a URL, may have changed since the submission.
 
         Raises:
             NotFoundError: It was not submitted from this history.
@@ -415,7 +415,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
         Args:
             max_price: The price that you have seen, as an amount or an estimate; a
-                request that costs more now is not sent. None for any.
+                request that costs more now is not sent. None accepts any price.
 
         Raises:
             PriceError: It costs more than `max_price`; nothing was sent.
@@ -437,7 +437,7 @@ class AsyncJob(JobFacts, ProcessBound):
 
         Args:
             max_price: The price that you have seen, as an amount or an estimate; a
-                request that costs more now is not sent. None for any.
+                request that costs more now is not sent. None accepts any price.
 
         Raises:
             PriceError: It costs more than `max_price`; nothing was sent.

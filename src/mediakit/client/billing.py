@@ -21,7 +21,7 @@ from mediakit.clock import Clock
 class Report:
     """A spend report: JSON, or the text of a CSV, with its bytes as sent.
 
-    `responded_at` is the `Date` of the response; None without one.
+    `responded_at` is the `Date` of the response, or None if there is none.
     """
 
     body: Any

@@ -28,7 +28,7 @@ class Blocking:
         return repr(self.core)
 
     def __dir__(self) -> list[str]:
-        # Tab completion is for people, so it hides internals.
+        # Tab completion is for users, so it hides internals.
         return sorted({*super().__dir__()} - {"core", "io"})
 
     def _call(

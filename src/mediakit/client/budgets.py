@@ -50,7 +50,7 @@ _MONTH_AT_END = re.compile(r" \d{4}-\d{2}$", re.ASCII)
 
 @dataclass(frozen=True)
 class Budget:
-    """A spending limit, shared by all budgets of its name.
+    """A spending limit, shared by all budgets with the same name.
 
     Every request under the budget counts against it in the transaction that records the
     request, across all clients, sweeps and processes that share a history. Until a
@@ -77,7 +77,7 @@ class Budget:
     period: Literal["month"] | None = None
     warn: tuple[int, ...] = WARN_PERCENTS
     counts_by_name: ClassVar[bool] = True
-    """Whether only requests under this name count, and not the spend of all."""
+    """Whether only requests under this name count, rather than all spend."""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -113,7 +113,7 @@ AnyBudget = Amount | Budget
 
 
 class Allowance(Budget):
-    """An unnamed budget, to which the client assigns a name; it has no levels."""
+    """An unnamed budget, which the client names; it has no warning levels."""
 
     counts_by_name: ClassVar[bool] = False
 
@@ -199,7 +199,7 @@ def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
 
 
 def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
-    """Return a budget; None without a name or an amount."""
+    """Return a budget, or None if neither a name nor an amount is given."""
     if isinstance(amount, Budget):
         return amount
     if name is None or amount is None:
@@ -226,7 +226,7 @@ class Caller:
     """The caller of a submission.
 
     Args:
-        sweep: The id of the sweep that submits it; None for none.
+        sweep: The id of the sweep that submits it, or None if there is none.
         margin: The part of the sweep's budget to reserve for each micro-USD held.
     """
 
@@ -273,7 +273,10 @@ class Admission:
             self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
 
     async def claim(self, submission: Submission, caller: Caller) -> tuple[Entry, bool]:
-        """Record a submission if all limits cover it; return its entry, and if new."""
+        """Record a submission if all limits cover it.
+
+        Returns its entry, and whether it is new.
+        """
         with nothing_sent_yet():
             budget = self._budget_of(caller)
             if budget is None:
@@ -328,7 +331,7 @@ class Admission:
             await self._warn(budget, label)
 
     async def state(self) -> BudgetState | None:
-        """Return how much of the budget is used; None without a budget."""
+        """Return how much of the budget is used; None if there is no budget."""
         if self.budget is None:
             return None
         label = self.budget.label(self._clock.now())

@@ -210,7 +210,7 @@ class Components:
         extra: Mapping[str, object] | None = None,
         **fields: object,
     ) -> Entry | None:
-        """Return the newest entry with a job for an equal request; None without one.
+        """Return the newest entry with a job for an equal request, or None.
 
         Nothing is sent and nothing is uploaded.
         """

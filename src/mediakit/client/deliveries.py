@@ -72,7 +72,7 @@ class AsyncDeliveries(SecretReader):
 
         Raises:
             InputError: An argument is invalid; nothing was sent.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         if status is not None and status not in list(DeliveryStatus):
             accepted = f"one of {', '.join(DeliveryStatus)}"
@@ -132,7 +132,7 @@ class AsyncDeliveries(SecretReader):
         Raises:
             InputError: The id is invalid; nothing was sent.
             NotFoundError: The organization has no such delivery.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         what = f"the delivery {delivery_id}"
         return parse(Delivery, await self._read(_path(delivery_id), what))
@@ -144,7 +144,7 @@ class AsyncDeliveries(SecretReader):
         Raises:
             InputError: The id is invalid; nothing was sent.
             NotFoundError: The organization has no such delivery.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         path = f"{_path(delivery_id)}/attempts"
         answer = await self._read(path, f"the delivery {delivery_id}")
@@ -161,7 +161,7 @@ class AsyncDeliveries(SecretReader):
             InputError: The id is invalid; nothing was sent.
             NotFoundError: The organization has no such delivery.
             ConflictError: The delivery is in another state.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         path = f"{_path(delivery_id)}/replay"
         tries = 0

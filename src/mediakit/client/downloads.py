@@ -107,7 +107,7 @@ async def pieces_of(
             if total_bytes not in (None, done_bytes):
                 etag = None
                 raise NoAnswerError(
-                    "its size is not the one that the server reported", sent=True
+                    "its size is not what the server reported", sent=True
                 )
         except NoAnswerError as error:
             tries = 1 if done_bytes > furthest_bytes else tries + 1
@@ -162,7 +162,7 @@ async def _blocks(
 
 
 def _version(response: StreamedResponse) -> tuple[str | None, int | None]:
-    """Return the strong ETag and the length of a file; None without one.
+    """Return the strong ETag and the length of a file, or None if there is none.
 
     A compressed response has neither: its ranges and length are not the file's.
     """

@@ -32,7 +32,7 @@ class Functions:
 
     `client.functions.text_to_video.submit(prompt="a kite")` is the same call as
     `client.submit("text-to-video", prompt="a kite")`; editors show its arguments and
-    their meaning. A kind that several functions share is no attribute.
+    their meaning. A kind that several functions share is not an attribute.
     """
 
     def __init__(self, client: object, catalog: Catalog) -> None:

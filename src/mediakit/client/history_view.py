@@ -68,9 +68,9 @@ class AsyncHistoryView:
 
             With `params` also runtime_s (float64, from submission to the end), rating
             (Int64, 1 to 5), keep (boolean), and each parameter under its name: Int64,
-            float64, boolean, category for short texts, str for longer ones, JSON as
-            str for lists and objects. A parameter that has the name of another
-            column is called `param_` and its name.
+            float64, boolean, category for short strings, str for longer ones, JSON as
+            str for lists and objects. A parameter with the name of another column gets
+            the prefix `param_`.
 
         Raises:
             InputError: There is no such status.
@@ -128,11 +128,11 @@ class AsyncHistoryView:
     ) -> list[Entry]:
         """Return a page of submissions, newest first; new ones do not shift the pages.
 
-        `limit` is the most entries, from 1, and `before` the last entry of the previous
-        page. `order` is "newest" or "oldest" first, or "dearest": the highest charge
-        first, entries without a charge last. `text` is that of `search`. `since` is
-        inclusive, `until` is exclusive; `rating` is the minimum. The other arguments
-        are those of `frame`.
+        `limit` is the maximum number of entries, at least 1, and `before` the last
+        entry of the previous page. `order` is "newest" or "oldest" first, or "dearest":
+        the highest charge first, entries without a charge last. `text` is that of
+        `search`. `since` is inclusive, `until` is exclusive; `rating` is the minimum.
+        The other arguments are those of `frame`.
 
         Raises:
             InputError: The limit is below 1, there is no such status or order, or an
@@ -203,7 +203,7 @@ class AsyncHistoryView:
 
         Raises:
             InputError: A job id or a folder is invalid; nothing was sent.
-            ServiceError: The service does not answer. Recovered jobs are kept.
+            ServiceError: The service does not respond. Recovered jobs are kept.
         """
         return await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
 

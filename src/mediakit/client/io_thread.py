@@ -33,8 +33,8 @@ FORKED = (
     "mediakit.connect(); client.job(id) returns the jobs."
 )
 TRIO = (
-    "mediakit needs an asyncio event loop, and this is another kind. Nothing "
-    "was sent. With trio, use mediakit.Client in trio.to_thread.run_sync(...)"
+    "mediakit needs an asyncio event loop, but this is a different kind. Nothing was "
+    "sent. With trio, use mediakit.Client in trio.to_thread.run_sync(...)"
 )
 
 P = ParamSpec("P")

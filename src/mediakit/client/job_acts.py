@@ -22,7 +22,7 @@ from mediakit.media_limits import MediaName
 FORGOTTEN = "The prompt and the settings were forgotten here, too."
 BUTTON_CHANGED = (
     "The button now says “{}” instead of “{}”. Nothing was sent. Press it again to pay "
-    "this."
+    "this price."
 )
 # The same request would fail the same way.
 _FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)

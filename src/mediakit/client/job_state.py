@@ -83,7 +83,7 @@ class JobState:
 
     @property
     def estimate(self) -> Estimate | None:
-        """Return the estimate; None for a job submitted elsewhere."""
+        """Return the estimate; None if the job was submitted elsewhere."""
         return estimate_of(self.entry) if self.entry.number else None
 
     @property

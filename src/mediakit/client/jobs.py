@@ -101,7 +101,7 @@ class JobReads:
             if answer.status != 200 or answer.fields:
                 raise
         # A truncated response or a page of another server says nothing about the job.
-        reason = "it answered 200 with something that is not JSON"
+        reason = "it returned 200 with something that is not JSON"
         raise self._transport.silence(NoAnswerError(reason, sent=True))
 
     async def output_url(self, job_id: str) -> str | None:
@@ -190,7 +190,7 @@ USUAL_FOR_S = 60.0
 EARLY_KEPT = 4_096
 
 Handled = Literal["ended", "known", "unknown", "ignored"]
-"""What an event did: see `AsyncClient.handle_event`."""
+"""The effect of an event: see `AsyncClient.handle_event`."""
 
 
 class Jobs:
@@ -347,7 +347,7 @@ class Jobs:
         is_known = job.status.terminal
         if not is_known:
             await self._record(record)
-            if not job.status.terminal:  # a poll may have seen the end meanwhile
+            if not job.status.terminal:  # a poll may have seen the end in the meantime
                 job.see(record, self._clock.now())
             self.poller.on_end_reported(job)
         self.watch(job)

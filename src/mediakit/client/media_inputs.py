@@ -59,7 +59,7 @@ class JobOutput:
 
 
 def job_of(value: object) -> AsyncJob | JobOutput | None:
-    """Return the asynchronous job, or job output, that a value is; else None."""
+    """Return the asynchronous job or job output in a value, else None."""
     core = value.core if isinstance(value, Blocking) else value
     return core if isinstance(core, AsyncJob | JobOutput) else None
 
@@ -121,7 +121,7 @@ class Inputs:
         self.infos: dict[str, MediaInfo] = {}
 
     def place(self, value: object, medium: MediaName, field: str) -> str | Path | None:
-        """Return the path or URL of an in-memory medium; None for another value."""
+        """Return the path or URL of an in-memory medium; None for any other value."""
         job = job_of(value)
         return file_of(value, field) if job is None else self.take(job, medium, field)
 
@@ -138,11 +138,11 @@ class Inputs:
 
 
 MediaKey = tuple[MediaName, str]
-"""Which medium is expected, and its URL."""
+"""The expected medium, and its URL."""
 
 
 class RemoteMedia:
-    """Caches the properties of media behind URLs for the life of its client."""
+    """Caches the properties of media at URLs for the life of its client."""
 
     def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http
@@ -173,7 +173,7 @@ class RemoteMedia:
     async def poster(
         self, url: str, max_px: int, at_s: float | None = None
     ) -> bytes | None:
-        """Return a small JPEG of a medium behind a URL; None if that fails."""
+        """Return a small JPEG of a medium at a URL; None if that fails."""
         return await poster_at(url, max_px, self._http, at_s=at_s)
 
     def _read(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:

@@ -30,7 +30,7 @@ class Continuation:
     """Where a paged list continues.
 
     Args:
-        cursor: The cursor of the next page; None without one.
+        cursor: The cursor of the next page, or None if there is none.
         is_more: Whether the response reports more rows, apart from a cursor; None if it
             does not report that.
     """

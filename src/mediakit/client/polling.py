@@ -356,7 +356,7 @@ class Poller:
         return self._reading_n < at_once and not is_paused
 
     async def _read_once(self, polled: PolledJob) -> float | None:
-        """Read a job; return the seconds until its next read, None for the last."""
+        """Read a job; return the seconds until its next read, or None if it is done."""
         self._reading_n += 1
         try:
             await self._read(polled.job)

@@ -91,7 +91,7 @@ class DelayMessages:
     def submit_text(self) -> str:
         """Explain why a submission has no response yet."""
         asked_s = self._asked_to_wait_s()
-        text = "The service does not answer yet; still trying."
+        text = "The service has not responded yet; still trying."
         if asked_s > 0:
             text = f"The service is busy; trying again in {ceil(asked_s)} s."
         return self._blocked_text() or text

@@ -32,7 +32,7 @@ OFF = ("off", "0", "no", "false")
 SETTING = "MEDIAKIT_RECIPES"
 """The variable that turns recipes off."""
 LOOKED_THROUGH_BYTES = 256 * 1024
-"""The most bytes at the beginning and at the end of a file that are searched."""
+"""How many bytes at the beginning and at the end of a file are searched."""
 MOST_BYTES = 60_000
 """The longest packet; a segment of a JPEG holds little more."""
 MOST_BOXES = 10_000
@@ -79,7 +79,7 @@ def are_on() -> bool:
 def recipe_of(sidecar: Sidecar, api_key: str) -> Recipe | None:
     """Return the recipe of a result; None if its request is unknown.
 
-    Signed URLs, URLs with a password and texts with the API key are left out.
+    Signed URLs, URLs with a password and text that contains the API key are left out.
     """
     if sidecar.function is None or sidecar.body is None:
         return None
@@ -114,7 +114,7 @@ def _public(values: Mapping[str, Any], api_key: str) -> Iterator[tuple[str, Any]
 
 
 def parse_recipe(*parts: bytes) -> Recipe | None:
-    """Parse the recipe from the beginning and end of a file; None without one.
+    """Parse the recipe from the beginning and end of a file, or None if there is none.
 
     Anybody may have written the file: its fields are not checked.
     """

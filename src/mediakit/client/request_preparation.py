@@ -266,7 +266,7 @@ class ValidatedRequest:
 
     @property
     def lengths_wanted(self) -> list[MediaItem]:
-        """Return the media behind URLs whose length is needed for an exact price."""
+        """Return the media at URLs whose length is needed for an exact price."""
         return lengths_wanted(self.function, self.body, self.facts)
 
     @property
@@ -436,8 +436,8 @@ class Preparer:
     ) -> ValidatedRequest:
         """Check and price a request; see `validate`.
 
-        The lengths of media behind URLs are read if the price needs them, and read
-        again if the request is about to be sent.
+        The lengths of media at URLs are read if the price needs them, and read again if
+        the request is about to be sent.
         """
         target = self._catalog.function(function)
         check = partial(validate, target, fields, **options)

@@ -24,7 +24,7 @@ def file_stem(entry: Entry, job_id: str, names: Mapping[str, str] = NO_NAMES) ->
 
 
 def _plain(text: str) -> str:
-    """Reduce a text to letters, digits and hyphens, cut between words."""
+    """Reduce a string to letters, digits and hyphens, cut between words."""
     ascii_text = normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     plain = _NOT_PLAIN.sub("-", ascii_text).strip("-")
     if len(plain) <= FILE_CHARACTERS:

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 SEED_PATH = "/sandbox/seed"
 LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
-"""The least and the most that a sandbox accepts."""
+"""The minimum and maximum that a sandbox accepts."""
 PROJECTS = {"autumn campaign": 5, "product films": 3, "social clips": 2}
 """Project labels and their relative weights."""
 RATED_SHARE = 0.6
 MEAN_RATING, SPREAD = 3.3, 0.9
 TASTE = 0.5
-"""How much some prompts and functions please more than others, in stars."""
+"""How much better some prompts and functions are rated than others, in stars."""
 RESOLUTIONS = {"480p": -0.8, "1080p": 0.3, "2k": 0.4, "4k": 0.4}
 """How many stars a resolution adds."""
 KEPT_FROM = 4

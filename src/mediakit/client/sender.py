@@ -58,7 +58,7 @@ from mediakit.proxies_and_certificates import (
     UnusableProxyError,
 )
 
-IN_DOUBT = "It was stopped without an answer: a job may exist."
+IN_DOUBT = "It was stopped before an answer arrived: a job may exist."
 UNRECORDED = (
     "To find out, submit the same request again: it has the same idempotency key, and "
     "is paid once. The stop was not recorded, so connecting again may send it, too."
@@ -315,7 +315,7 @@ def _price_text(submission: Submission) -> str:
 
 def _stopped_in_doubt(submission: Submission, search: str) -> ServiceError:
     return ServiceError(
-        "Stopped. Nothing more is sent. The request was sent before, without an "
+        "Stopped. Nothing more is sent. The request was sent earlier and got no "
         "answer, so a job may exist; if it does, you are charged "
         f"{_price_text(submission)}. {search}",
         in_doubt=True,

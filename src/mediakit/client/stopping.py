@@ -15,7 +15,7 @@ from mediakit.errors import NOTHING_SENT, MediakitError
 
 T = TypeVar("T")
 Show = Callable[[str], object]
-"""Shows a text on the reason for a submission's wait."""
+"""Shows why a submission is waiting."""
 
 STEP_S = 1.0
 SILENT_STEPS = 3
@@ -25,7 +25,7 @@ STOPPED = f"Stopped. {NOTHING_SENT}"
 UNSENT = "Nothing is sent yet."
 MAY_EXIST = "A job may exist already; it is charged once."
 NONE_YET = "No job exists yet, and nothing is charged."
-STOPPING = "Stopping. Waiting for the answer to what was sent last."
+STOPPING = "Stopping. Waiting for the response to the last request."
 
 
 class SubmissionStopped(Exception):  # noqa: N818 - it is no error, and stays inside
@@ -145,7 +145,7 @@ class Stoppable:
 
 
 class PendingSubmissions:
-    """The submissions in flight in one place, and a text on why they wait."""
+    """The submissions in flight in one place, and the reason why they wait."""
 
     def __init__(self, noun: str, changed: Callable[[], object]) -> None:
         self._noun = noun

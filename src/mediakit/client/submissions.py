@@ -113,7 +113,8 @@ class _Claims(ExitStack):
 class Submissions:
     """Turns validated requests into jobs, each submitted once.
 
-    `price` is the price that was shown, and the most that is paid; None for any.
+    `price` is the price that was shown, and the most that is paid; None accepts any
+    price.
     """
 
     def __init__(
@@ -225,7 +226,7 @@ class Submissions:
         return None
 
     async def unused_take(self, request: ValidatedRequest) -> Take:
-        """Return the take to submit a request as while it has no usable job."""
+        """Return the take under which to submit a request that has no usable job."""
         draw = draw_of(self.of(request))
         last_take = await self._account_history.ask(History.last_take, **draw)
         return "next" if last_take else 1

@@ -52,7 +52,7 @@ def job_unless_lost(
         said_id = answer.fields.get("id")
         if is_success(answer) and said_id and not isinstance(said_id, str):
             reason = f"HTTP {answer.status} with a job whose ID is {shown(said_id)}, "
-            reason += "but an ID is a text"
+            reason += "but an ID must be a string"
             raise NoAnswerError(
                 reason, sent=True, is_final=True, status=answer.status
             ) from error

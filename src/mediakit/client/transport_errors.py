@@ -67,7 +67,7 @@ REASONS_UNSENT: Reasons = (
         "password that it accepts",
     ),
     (
-        httpx.ProxyError,  # SOCKS gives no code of its own for a wrong password
+        httpx.ProxyError,  # SOCKS has no separate code for a wrong password
         "the proxy refused the connection: its URL may need a user and a password that "
         "it accepts",
     ),

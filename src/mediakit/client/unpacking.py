@@ -45,13 +45,13 @@ async def unpacked(blocks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
             for piece in unpacker.pieces(block):
                 yield piece
         except zlib.error:
-            raise NoAnswerError("its compression is damaged", sent=True) from None
+            raise NoAnswerError("its compressed data is damaged", sent=True) from None
     if not unpacker.is_complete:
         raise NoAnswerError("the compressed file ended early", sent=True)
 
 
 class _Unpacker:
-    """Decompresses gzip, also with several members, and zlib's deflate."""
+    """Decompresses gzip, even with several members, and zlib's deflate."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_ANY_HEADER)

@@ -17,8 +17,8 @@ from mediakit.errors import InputError, ServiceError
 
 SECRET_PATH = "/v1/webhooks/secret"
 ROTATED = (
-    "The secret was rotated nevertheless: read the new one with "
-    "client.deliveries.secret(), or in the portal, and give it to your receivers."
+    "The secret was rotated anyway: read the new one with client.deliveries.secret(), "
+    "or in the portal, and give it to your receivers."
 )
 LONGEST_OVERLAP_S = 86_400
 SECRET_PREFIX = "whsec_"
@@ -59,7 +59,7 @@ class SecretReader(AccountReader):
         The first read creates it. Only `reveal()` shows it.
 
         Raises:
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return secret_in(await self._read(SECRET_PATH, "the signing secret"))
 
@@ -111,7 +111,7 @@ class _PreviousSecret(Record):
 
 
 def secret_in(answer: HttpResponse, then: str = "") -> Secret:
-    """Find the one secret in a response, by the prefix that secrets have."""
+    """Find the only secret in a response, by the prefix of secrets."""
     facts = [*_facts_in(_json_or_text(answer))]
     secrets = {
         value

@@ -29,7 +29,7 @@ _SUBTYPES: Mapping[str, str] = {
     "avi": "x-msvideo",
     "mpegts": "mp2t",
 }
-# A track that has no readable frame in so many packets is not searched further.
+# After this many packets without a readable frame, a track is not searched further.
 _MOST_DAMAGED_PACKETS = 500
 
 
@@ -89,9 +89,7 @@ def picture_track(container: InputContainer) -> VideoStream:
     if stream is None:
         has_cover = bool(container.streams.video)
         raise ValueError(
-            "it has a cover, but no moving picture"
-            if has_cover
-            else "it has no picture"
+            "it has a cover image, but no video" if has_cover else "it has no picture"
         )
     return _decodable(stream, "its codec")
 

@@ -82,7 +82,7 @@ class Display(NamedTuple):
 
     Attributes:
         mirrored: Whether left and right are exchanged, before the frame is turned.
-        turns: How often it is turned by 90 degrees, counterclockwise.
+        turns: The number of 90-degree turns, counterclockwise.
         pixel_ratio: The width of a stored pixel over its height.
     """
 

@@ -43,7 +43,7 @@ def opened_picture(file: BinaryIO) -> Iterator[PILImage]:
     """Open a picture of a known format, without decoding it.
 
     Raises:
-        PIL.UnidentifiedImageError: The file is no picture of these formats.
+        PIL.UnidentifiedImageError: The file is not a picture in one of these formats.
         ValueError: The picture has too many pixels.
         OSError: The file is broken.
     """
@@ -78,7 +78,7 @@ def _opened(file: BinaryIO) -> PILImage:
             return image
     except Image.DecompressionBombError as error:
         raise ValueError(
-            f"its pixels are more than {MAX_PICTURE_PIXELS / 1e6:g} megapixels"
+            f"it has more than {MAX_PICTURE_PIXELS / 1e6:g} megapixels"
         ) from error
 
 

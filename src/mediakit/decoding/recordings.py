@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
-# The most bytes of a file that are read to find its tracks.
+# The maximum number of bytes of a file that are read to find its tracks.
 WHOLE_PROBE_BYTES = 5_000_000
-# The most bytes that are downloaded to find tracks; a single frame of a large clip can
-# take all of them.
+# The maximum number of bytes that are downloaded to find tracks; a single frame of a
+# large clip can take all of them.
 PROBE_BYTES = 500_000
 # Files at a URL up to this size are downloaded to count their packets.
 COUNTED_BYTES = 3_000_000
@@ -109,12 +109,12 @@ def _displayed_size(
         return stream.width, stream.height
     for frame in decoded_frames(container, stream):
         return display_of(stream, frame).size(frame.width, frame.height)
-    raise ValueError("no frame of it can be decoded")
+    raise ValueError("none of its frames can be decoded")
 
 
 def _check_sound(container: InputContainer, stream: AudioStream) -> None:
     if next(decoded_frames(container, stream), None) is None:
-        raise ValueError("no part of it can be decoded")
+        raise ValueError("nothing in it can be decoded")
 
 
 def _timing(

@@ -429,7 +429,7 @@ def _postgres(url: URL) -> Engine:
 
 
 def _prepare_postgres(connection: Any, _: object) -> None:
-    # Limit the wait for a lock, also if the machine that holds it sleeps. Single
+    # Limit the wait for a lock, even if the machine that holds it sleeps. Single
     # statements, too, see all commits.
     connection.autocommit = True
     connection.execute(

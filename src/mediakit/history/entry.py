@@ -62,7 +62,7 @@ class Submission:
     project: str | None
     budget: str | None = None  # the name of the budget that it counts against
     sweep: str | None = None
-    """The id of the sweep that first submitted the request; None without one."""
+    """The id of the sweep that first submitted the request, or None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Entry(Submission):
     restated_charge_micro_usd: int | None = None
     """The charge that the service reports now, if it is not the first settled one."""
     output_url: str | None = field(default=None, repr=False)
-    """Where the output is; None before completion and after erasure."""
+    """The URL of the output; None before completion and after erasure."""
     content_type: str | None = None
     media_type: str | None = None
     submitted_at: datetime | None = None  # when a job was first seen

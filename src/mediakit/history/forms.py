@@ -43,7 +43,7 @@ def adopt_job(history: History, job_id: str, origin: str) -> None:
 
 
 def draft(history: History, origin: str) -> str | None:
-    """Return the last draft of a form; None without one."""
+    """Return the last draft of a form, or None if there is none."""
     query = select(tables.drafts.c.content).where(tables.drafts.c.origin == origin)
     return next((text for (text,) in history.database.rows(query)), None)
 

@@ -189,7 +189,7 @@ def charges(
 
 
 def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """Convert rows of `frame_query` to a typed frame, also without rows."""
+    """Convert rows of `frame_query` to a typed frame, even if there are none."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     return pd.DataFrame(
         {
@@ -276,7 +276,7 @@ def _typed_parameter(values: list[Any]) -> Any:
 
 
 def text_array(values: Iterable[str | None]) -> Any:
-    """Convert texts to an array: str in pandas 3, else object; None is missing."""
+    """Convert strings to an array: str in pandas 3, else object; None is missing."""
     texts = list(values)
     try:
         return pd.array(texts, dtype=TEXT)  # type: ignore[call-overload]
@@ -333,7 +333,7 @@ def free_name(name: str, *used_names: Container[str]) -> str:
 
 
 def score_column(values: Sequence[Value | None]) -> Any:
-    """Convert values to a column of numbers, or of texts if any is a text."""
+    """Convert values to a column of numbers, or of strings if any is a string."""
     if any(isinstance(value, str) for value in values):
         cells = [None if present(value) is None else value for value in values]
         return text_array([None if value is None else str(value) for value in cells])

@@ -46,7 +46,7 @@ class Preference:
 
 
 class Judged(TypedDict, total=False):
-    """The parts of a judgement; None removes the rating, an empty text the note."""
+    """The parts of a judgement; None removes the rating, an empty string the note."""
 
     rating: SupportsIndex | None
     keep: bool

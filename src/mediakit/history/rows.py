@@ -91,7 +91,7 @@ _SAME_ATTEMPT = whole_entries().where(
 
 
 def first_entry(db: Connection, column: Column[Any], value: str) -> Entry | None:
-    """Return the entry with this key or job id; None without one."""
+    """Return the entry with this key or job id, or None if there is none."""
     row = db.execute(_entry_by(column), {"value": value}).first()
     return None if row is None else entry_of(row)
 

@@ -38,7 +38,7 @@ class Score:
         seen: The hash of the scorer's input: the output, or the output and its row.
         cost_micro_usd: The charge of the judge for this output, over all calls; None if
             unknown, or if the answer for another output was reused.
-        scored_at: When the output was scored; None without a usable answer.
+        scored_at: When the output was scored; None if there is no usable answer.
     """
 
     job_id: str

@@ -265,7 +265,7 @@ class History:
     def _change(
         self, column: Column[Any], value: str, changes_of: Callable[[Entry], Changes]
     ) -> Entry | None:
-        """Change the entry with this key or job id; None without one."""
+        """Change the entry with this key or job id; None if there is none."""
         with self.database.writing() as db:
             entry = first_entry(db, column, value)
             return entry and change_entry(db, entry, changes_of(entry))
@@ -281,7 +281,7 @@ class History:
         return self._first(entries.c.key, key)
 
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
-        """Return the latest attempt at one take of a request; None without one."""
+        """Return the latest attempt at one take of a request, or None."""
         request = {"asked_key": asked_key, "draw_key": draw_key, "take": take}
         attempts = self._entries(_NEWEST, **request)
         return attempts[0] if attempts else None

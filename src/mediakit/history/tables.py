@@ -191,7 +191,7 @@ judgements = Table(
     Column("job_id", Words, primary_key=True),
     Column("rating", SmallInteger),
     Column("keep", Boolean, nullable=False),
-    Column("tags", Words, nullable=False),  # a JSON list of texts
+    Column("tags", Words, nullable=False),  # a JSON list of strings
     Column("note", Words, nullable=False),
     Column("rater", Words, nullable=False),
     Column("rated_at", Instant, nullable=False),
@@ -217,7 +217,7 @@ sweeps = Table(
     Column("id", String, primary_key=True),
     Column("service", String, nullable=False),
     Column("function", String, nullable=False),
-    Column("axes", Words, nullable=False),  # a JSON list of texts
+    Column("axes", Words, nullable=False),  # a JSON list of strings
     Column("prompt", Words),
     Column("code", Words, nullable=False),
     Column("begun_at", Instant, nullable=False),
@@ -239,7 +239,7 @@ scores = Table(
     Column("seen", String, primary_key=True),  # hash of the output and the row
     Column("scorer", Words, primary_key=True),
     Column("version", Words, primary_key=True),
-    Column("score", Text, nullable=False),  # a JSON object of numbers and texts
+    Column("score", Text, nullable=False),  # a JSON object of numbers and strings
     Column("scored_at", Instant, nullable=False),
 )
 

@@ -51,7 +51,7 @@ def placeholder(value: str) -> str:
     """Return a placeholder URL for a local path, for checks and prices."""
     if is_url(value):
         return value
-    # A file name need not be UTF-8; Python then has characters that are no text.
+    # A file name need not be UTF-8; Python then has characters that are not valid text.
     return f"https://file.invalid/{quote(value.encode('utf-8', 'surrogatepass'))}"
 
 

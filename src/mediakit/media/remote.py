@@ -100,7 +100,7 @@ async def read_remote(
         except (OSError, ValueError, MediakitError) as error:
             # Neither the URL nor the error text, since both may contain a signature.
             reason = type(error).__name__
-            log.debug("a medium behind a URL is not known: %s", reason)
+            log.debug("the medium at a URL is not known: %s", reason)
             return None
 
     try:
@@ -108,7 +108,7 @@ async def read_remote(
             return await to_thread.run_sync(work, abandon_on_cancel=True)
     finally:
         abandoned.set()
-    log.debug("a medium behind a URL is not known: no answer in time")
+    log.debug("the medium at a URL is not known: no answer in time")
     return None
 
 
@@ -176,7 +176,7 @@ class RemoteFile(RawIOBase):
 
     async def _fetch(self, index: int) -> None:
         if self._left_bytes <= 0 or not self._has_ranges:
-            raise OSError("it cannot be read in so few bytes")
+            raise OSError("too many bytes are needed to read it")
         start = index * BLOCK_BYTES
         headers = {
             "Range": f"bytes={start}-{start + BLOCK_BYTES - 1}",

@@ -55,8 +55,9 @@ def share(
             `plt.style`.
 
     Returns:
-        The Axes: a bar each, with its sum and its part of the total. Its `frame` has
-        one row per bar, from the top: `by` (str) and charge_micro_usd (int64, exact).
+        The Axes: one bar per value, with its sum and its share of the total. Its
+        `frame` has one row per bar, from the top: `by` (str) and charge_micro_usd
+        (int64, exact).
 
     Raises:
         InputError: The frame has no charges or no such column.
@@ -102,8 +103,8 @@ def changes(
             `plt.style`.
 
     Returns:
-        The Axes: a bar each, with its difference. Its `frame` has one row per bar,
-        from the top: `by` (str), before_micro_usd, after_micro_usd and
+        The Axes: one bar per value, with its difference. Its `frame` has one row per
+        bar, from the top: `by` (str), before_micro_usd, after_micro_usd and
         difference_micro_usd (int64, exact).
 
     Raises:
@@ -135,9 +136,9 @@ def changes(
     _draw(canvas, names, differences, texts, colours)
     same = int((sums[DIFFERENCE] == 0).sum())
     left_out = sum(int(frame[CHARGE].isna().sum()) for frame in frames.values())
-    notes = [f"{same} without a change not drawn"] if same else []
+    notes = [f"{same} unchanged, not drawn"] if same else []
     notes += notes_of(left_out, "a charge")
-    canvas.dollars_across("USD less or more", notes)
+    canvas.dollars_across("change in USD", notes)
     title = f"{title}: {signed(sum(differences))}"
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 

@@ -170,7 +170,7 @@ def _ends(sums: pd.DataFrame) -> tuple[date, date]:
 
 
 def _nothing(sums: pd.DataFrame) -> str:
-    """Return a text for a range without spend."""
+    """Return the text for a range without spend."""
     if not len(sums):
         return "No spend"
     first, last = _ends(sums)
@@ -309,9 +309,9 @@ def cumulative(
         spend) and budget_micro_usd (Int64).
 
     Raises:
-        InputError: The frame is not daily spend, the budget is not an amount, the
-            forecast covers other days or other spend, such as a project's, or the
-            spend of all keys would be compared with a `Budget`.
+        InputError: The frame is not daily spend; the budget is not an amount; the
+            forecast covers other days, or other spend, such as a project's; or a
+            `Budget` is given for the spend of all keys.
     """
     import pandas as pd
 

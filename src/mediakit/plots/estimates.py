@@ -85,7 +85,7 @@ def estimates(
     for name, part, text, look in zip(names, parts, texts, looks, strict=True):
         label = f"{canvas.name(name)}: {text}"
         _draw(canvas, part, label, *look, many=len(drawn) > MANY_JOBS)
-    canvas.label("estimate in USD; a line is its range", "charge in USD", notes)
+    canvas.label("estimate in USD; lines show ranges", "charge in USD", notes)
     canvas.legend(f"by {by.replace('_', ' ')}")
     title += f": {signed(int(drawn[VARIANCE].sum()))}"
     charged = format_cents(int(drawn[CHARGE].sum()))

@@ -28,12 +28,12 @@ def drawable(text: str) -> str:
 
 
 def letters_wide(text: str) -> int:
-    """Return the width of a text in letters; a wide one, as of Chinese, counts two."""
+    """Return the width of a text in letters; wide ones, as in Chinese, count twice."""
     return sum(map(_letters, text))
 
 
 def beginning(text: str, letters: int) -> str:
-    """Return as much of a text as is at most so many letters wide."""
+    """Return the beginning of a text that is at most this many letters wide."""
     widths = accumulate(map(_letters, text))
     return text[: sum(width <= letters for width in widths)]
 

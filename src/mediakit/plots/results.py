@@ -72,13 +72,13 @@ def heatmap(
     ax: Axes | None = None,
     theme: Theme | None = None,
 ) -> Axes:
-    """Draw the mean rating for each two values of two axes, with its count.
+    """Draw the mean rating for each pair of values of two axes, with its count.
 
     Args:
         frame: As `results.frame()` or `client.spend.charges(...)` returns it.
         x: The column across, such as "resolution".
         y: The column down, such as "prompt".
-        value: A column of numbers, such as a score; or "keep", the part that was kept.
+        value: A column of numbers, such as a score; or "keep", the share that was kept.
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark" for a transparent background; None for the colours of
             `plt.style`.
@@ -104,7 +104,9 @@ def heatmap(
     rows, columns = len(down.cat.categories), len(across.cat.categories)
     canvas = canvas_on(ax, theme, AROUND_INCHES + CELL_INCHES * max(rows, 2))
     title = f"{_words(value)} by {_words(y)} and {_words(x)}"
-    title = f"Mean {title}" if value != "keep" else f"Part that was kept by {title[8:]}"
+    title = (
+        f"Mean {title}" if value != "keep" else f"Share that was kept by {title[8:]}"
+    )
     valued = drawn[drawn[COUNT] > 0]
     if valued.empty:
         return canvas.empty(drawn, title, f"No results with a {_words(value)}")
@@ -232,7 +234,7 @@ def _name_rows(canvas: Canvas, names: Sequence[str]) -> None:
 
 def _extents(labels: Sequence[Text]) -> list[Bbox]:
     for label in labels:
-        label.set_parse_math(False)  # a dollar sign is no formula
+        label.set_parse_math(False)  # a dollar sign does not begin a formula
     return [label.get_window_extent() for label in labels]
 
 
@@ -329,9 +331,9 @@ def forest(
             `plt.style`.
 
     Returns:
-        The Axes: a row for each two values, the largest difference at the top. A
-        filled point exceeds chance; a hollow one does not, or is of too few pairs.
-        Its `frame` has the rows of the comparison in this order.
+        The Axes: a row for each pair of values, with the largest difference at the top.
+        A filled point exceeds chance; a hollow one does not, or has too few pairs. Its
+        `frame` has the rows of the comparison in this order.
 
     Raises:
         InputError: It is not a comparison, or has more than 50 rows.
@@ -406,7 +408,7 @@ def ranking(
         were never compared with each other. Its `frame` has these rows.
 
     Raises:
-        InputError: The frame is no ranking, or has more than 50 rows.
+        InputError: The frame is not a ranking, or has more than 50 rows.
     """
     columns = [by, "strength", "low", "high", "wins", "losses", "ties", "group"]
     check(frame, columns, "a ranking")
@@ -439,7 +441,7 @@ def ranking(
 
 
 def _are_above(names: Sequence[str]) -> bool:
-    """Return whether names are too long to stand beside their rows."""
+    """Return whether names are too long to fit beside their rows."""
     return max(map(letters_wide, names), default=0) > LONGEST_BESIDE
 
 

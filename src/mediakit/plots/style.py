@@ -61,7 +61,7 @@ DARK_BELOW = 0.4  # luminance
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a theme; `accent` is for single series, `up` also for limits."""
+    """The colours of a theme; `accent` is for single series, `up` for limits, too."""
 
     paper: str
     ink: str
@@ -78,7 +78,7 @@ class Palette:
         """Return a colour for each name: a function's own, or the next free one.
 
         If several models share a function, one has the function's own colour. The same
-        names get the same colours in any order, and so also in the next month.
+        names get the same colours in any order, and so in the next month, too.
         """
         own: dict[str, str] = {}
         rest = []
@@ -179,7 +179,7 @@ class Canvas:
 
     @property
     def text_size(self) -> Any:
-        """The size of texts in the plot, from matplotlib's `font.size`."""
+        """The size of text in the plot, from matplotlib's `font.size`."""
         return "small" if self.compact else "medium"
 
     def drawable(self, text: str) -> str:
@@ -310,7 +310,7 @@ class Canvas:
             note = "\n".join(wrap(NOTE, COMPACT_NOTE_LETTERS)) if self.compact else NOTE
             axes.set_xlabel(f"{axes.get_xlabel()}\n{note}".lstrip())
         for text in axes.findobj(Text):
-            text.set_parse_math(False)  # a dollar sign is no formula
+            text.set_parse_math(False)  # a dollar sign does not begin a formula
         frame.attrs |= {"title": title, "alt_text": alt_text}
         setattr(axes, FRAME, frame)
         return axes

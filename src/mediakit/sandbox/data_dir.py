@@ -104,7 +104,7 @@ class DataDir:
         return base_url
 
     def server_pid(self) -> int | None:
-        """Read the process ID of the server; None without one.
+        """Read the process ID of the server, or None if there is none.
 
         A killed server leaves its ID behind.
         """

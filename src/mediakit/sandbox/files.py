@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-# Suffixes of file URLs, for people and players; the content type is in the header.
+# Suffixes of file URLs, for users and players; the content type is in the header.
 SUFFIXES = {
     "audio/mp4": ".m4a",
     "audio/mpeg": ".mp3",

@@ -96,7 +96,7 @@ async def checked_addresses(
     if not all(is_allowed(a, allow_loopback=allow_loopback) for a in addresses):
         raise BlockedError(
             f"the host {host!r} is not on the public internet, and only public "
-            "addresses are reached"
+            "addresses are allowed"
         )
     return addresses
 
@@ -109,7 +109,7 @@ def parsed(url: str) -> httpx.URL:
         raise BlockedError("it is not a valid URL") from None
     usable = parts.scheme in ("http", "https") and bool(parts.host)
     if not usable or not 1 <= (1 if parts.port is None else parts.port) <= 65_535:
-        raise BlockedError("only http and https URLs with a host are reached")
+        raise BlockedError("only http and https URLs with a host are allowed")
     if parts.userinfo:
         raise BlockedError("a URL with credentials is not allowed")
     return parts

@@ -190,7 +190,8 @@ class WebhookSender:
         db = self._service.db
         now_us = self._service.clock.now_us()
         with db.transaction():
-            # Read the delivery again: it may have been canceled or reset meanwhile.
+            # Read the delivery again: it may have been canceled or reset in the
+            # meantime.
             delivery = deliveries.find(db, delivery_id)
             if delivery is None:
                 return

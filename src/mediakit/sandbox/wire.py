@@ -33,7 +33,7 @@ def absent() -> Any:
 
 
 class RequestBody(BaseModel):
-    """The base of request bodies, which rejects unknown fields."""
+    """The base class of request bodies, which rejects unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -43,7 +43,7 @@ class RequestBody(BaseModel):
 
 
 class QueryParameters(BaseModel):
-    """The base of query parameters, which ignores unknown ones."""
+    """The base class of query parameters, which ignores unknown ones."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -144,7 +144,7 @@ class DeliveryQuery(QueryParameters):
 
 
 class ResponseBody(BaseModel):
-    """The base of responses, which omits fields that were not set."""
+    """The base class of responses, which omits fields that were not set."""
 
 
 Count = Annotated[int, Field(ge=0)]

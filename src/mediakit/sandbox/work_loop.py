@@ -163,7 +163,7 @@ async def persist(subject: str, attempt: Callable[[], Result]) -> Result:
         try:
             return attempt()
         except Exception:
-            logger.exception("The sandbox fails at %s and tries again.", subject)
+            logger.exception("The sandbox failed at %s and will try again.", subject)
         await asyncio.sleep(RETRY_S)
 
 

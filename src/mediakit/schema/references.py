@@ -165,7 +165,7 @@ class References:
 
 
 def _wrapping(schema: Json) -> str | None:
-    """Return the keyword that contains the actual schema; None without one."""
+    """Return the keyword that contains the actual schema, or None if there is none."""
     for keyword in ("$ref", "allOf"):
         if keyword in schema:
             return keyword

@@ -45,7 +45,7 @@ class Purpose(StrEnum):
 
 
 class _Marker:
-    """The base of the markers, whose attributes are facts about a field."""
+    """The base class of the markers, whose attributes are facts about a field."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -65,7 +65,7 @@ class Unit(_Marker):
 
 @dataclass(frozen=True)
 class MediaKind(_Marker):
-    """Marks a text as the URL of a picture, a clip or a sound."""
+    """Marks a string as the URL of a picture, a clip or a sound."""
 
     media_kind: MediaName
 

@@ -150,7 +150,7 @@ def are_distinct(values: list[Any]) -> bool:
 
 
 def _comparable(value: object) -> str:
-    """Return a text that is the same for equal JSON values."""
+    """Return a string that is the same for equal JSON values."""
     try:
         return _CANONICAL.encode(_canonical(value))
     except (TypeError, ValueError, RecursionError):
@@ -246,7 +246,7 @@ def stripped(spec: FieldSpec, value: object) -> object:
 
 
 def text_json(text: str) -> str:
-    """Encode a text as in canonical JSON."""
+    """Encode a string as in canonical JSON."""
     return encode_basestring(text)
 
 

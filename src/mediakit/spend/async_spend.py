@@ -85,10 +85,10 @@ class AsyncSpend:
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19).
 
-        A range is read by calendar month, a few months at a time. Days that
-        ended two days ago are kept in memory and not read again: a refund of such a
-        day shows only with `refresh`. A row whose charge cannot be read is in no sum;
-        an `mk.IncompleteDataWarning` says so.
+        A range is read by calendar month, a few months at a time. Days that ended two
+        days ago are kept in memory and not read again: a refund of such a day shows
+        only with `refresh`. A row whose charge cannot be read is not included in any
+        sum; an `mk.IncompleteDataWarning` says so.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
@@ -96,9 +96,9 @@ class AsyncSpend:
                 omitted.
             by: Sum by day and any of "function", "kind", "key", "model" and "project",
                 one name or a list; by day alone with an empty list.
-            api_key_id: Only what this key spent.
-            model: Only what this model cost.
-            refresh: Read every day again, also those that are kept in memory.
+            api_key_id: Only the spend of this key.
+            model: Only the spend on this model.
+            refresh: Read every day again, including those that are kept in memory.
 
         Returns:
             Columns day (datetime64), api_key_id, model and function (str), jobs
@@ -179,7 +179,7 @@ class AsyncSpend:
     async def reconcile(
         self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
     ) -> Reconciliation:
-        """Compare this history with the service's bill of a month (spec 4.19).
+        """Compare this history with the service's bill for a month (spec 4.19).
 
         The sums of the history, the daily report and the monthly report are compared by
         function and API key. Each row has a verdict: equal, timing (jobs that are not
@@ -212,7 +212,8 @@ class AsyncSpend:
     async def _reconciled(
         self, month: str | None, own_keys: tuple[str, ...] | None
     ) -> Reconciliation:
-        # Read the history first: a charge that settles meanwhile is still an open job.
+        # Read the history first: a charge that settles in the meantime is still an open
+        # job.
         history = await self._history.frame()
         bill = await read_bill(self._billing, self._months, self.service_clock, month)
         kinds = {function.path: function.kind for function in self._catalog}
@@ -264,12 +265,12 @@ class AsyncSpend:
     ) -> Forecast:
         """Forecast a month's total, with an 80% interval.
 
-        It is the total of all keys; of a project or a key; or with a `mk.Budget`, of
-        the charges against that budget in this history, as in `budget()`. The forecast
-        uses the charges of the thirteen weeks before the month and of the month so far.
-        `text` summarises the forecast, and `method` describes how it was made. If the
-        daily report cannot be read, it is made from the charges in this history; the
-        text and an `mk.IncompleteDataWarning` say so.
+        It covers all keys; one project or key; or, with a `mk.Budget`, the charges
+        against that budget in this history, as in `budget()`. The forecast uses the
+        charges of the thirteen weeks before the month and of the month so far. `text`
+        summarises the forecast, and `method` describes how it was made. If the daily
+        report cannot be read, the forecast is made from the charges in this history;
+        the text and an `mk.IncompleteDataWarning` say so.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted. For
@@ -449,9 +450,9 @@ class AsyncSpend:
             times; when it was first read as settled) and its day, what was asked for,
             estimate, charge_micro_usd (int64), charge_usd (float64), variance_micro_usd
             (charge less the upper estimate, <NA> when that is unknown), runtime_s,
-            rating and keep, then each parameter under its name, or `param_` and its
-            name where that is another column's. Texts are str. The same dtypes without
-            any row.
+            rating and keep, then each parameter under its name, with the prefix
+            `param_` if another column has that name. Text columns are str. The dtypes
+            are the same without rows.
 
         Raises:
             InputError: A day cannot be read, the end is before the start, or the

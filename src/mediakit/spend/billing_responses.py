@@ -65,12 +65,12 @@ def daily_frame(body: object) -> pd.DataFrame:
     """Parse a daily spend response into a frame (spec 4.19).
 
     Returns:
-        One row per record, in the order sent and without totals: day
-        (datetime64[us]), api_key_id, model and function (str; the function's whole
-        path, where the row has it, also in parts), jobs (Int64), charge_micro_usd
-        (int64; Int64 where a row names none), then every other column. `attrs` has
-        total_micro_usd (None if not sent), unread and doubts (lists of sentences), and
-        the report around the rows.
+        One row per record, in the order sent and without totals: day (datetime64[us]),
+        api_key_id, model and function (str; the function's whole path, if the row has
+        it, even if split into parts), jobs (Int64), charge_micro_usd (int64; Int64
+        where a row names none), then every other column. `attrs` has total_micro_usd
+        (None if not sent), unread and doubts (lists of sentences), and the report
+        around the rows.
     """
     rows, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     if "date" in rows:
@@ -112,7 +112,7 @@ def csv_frame(text: str) -> pd.DataFrame:
         One row per model, in the order sent: model_id, model and function
         (str), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column.
-        `attrs["total_micro_usd"]` is what the totals row says, None without one.
+        `attrs["total_micro_usd"]` is what the totals row says, or None.
     """
     header, records = _csv_rows(text)
     check_names(header, CSV, ((CHARGE,), _NAMES))
@@ -164,8 +164,8 @@ def _without_sums(
     """Drop the rows that are totals; a single one is the report's total.
 
     Returns:
-        The rows, the report around them, and how many rows that do not say so were sums
-        of others.
+        The rows, the report around them, and how many rows were sums of others without
+        saying so.
     """
     is_total = called_totals(rows)
     if "day" in rows and len(rows):
@@ -378,7 +378,7 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
 
 
 def _typed_once(values: pd.Series[Any], kind: str) -> pd.Series[Any]:
-    """Convert objects that are all texts, or all integers; others are read later."""
+    """Convert objects that are all strings, or all integers; others are read later."""
     if kind == "string":
         return pd.Series(values, dtype=TEXT)
     if kind == "integer" and not values.hasnans:

@@ -32,7 +32,7 @@ KINDS: Mapping[str, Any] = {
 
 
 def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert values to texts; None is missing."""
+    """Convert values to strings; None is missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values
     objects = values.astype("object").where(values.notna(), None)

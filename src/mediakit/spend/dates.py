@@ -110,7 +110,7 @@ def end_of_month(month: str) -> date:
 
 
 def read_day(field: str, day: object) -> date:
-    """Parse a UTC day: a text, or a date of Python, pandas or numpy (spec 4.19)."""
+    """Parse a UTC day: a string, or a date of Python, pandas or numpy (spec 4.19)."""
     if isinstance(day, pd.Timestamp | np.datetime64):
         instant: Any = pd.Timestamp(day)  # it may be NaT
         if not pd.isna(instant) and instant == instant.normalize():

@@ -37,7 +37,7 @@ def export(
     Amounts stay exact. In Excel, text is never a formula.
 
     Args:
-        frame: Any spend frame, also one from `to_focus`.
+        frame: Any spend frame, including one from `to_focus`.
         path: The file; its suffix is .csv, .parquet or .xlsx.
         escape_formulas: In a CSV for a spreadsheet, put an apostrophe before text that
             it would run as a formula.
@@ -105,8 +105,8 @@ def _csv(frame: pd.DataFrame) -> bytes:
     """Format as CSV, with days as "2026-10-31" and instants in UTC with a Z."""
     instants = frame.select_dtypes(["datetime", "datetimetz"])
     texts = {str(name): _utc_text(instants[name]) for name in instants}
-    # With CRLF, pandas also quotes texts that contain a carriage return, which
-    # otherwise would begin a row.
+    # With CRLF, pandas also quotes strings that contain a carriage return, which would
+    # otherwise begin a row.
     return frame.assign(**texts).to_csv(index=False, lineterminator="\r\n").encode()
 
 

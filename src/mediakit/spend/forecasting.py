@@ -52,15 +52,15 @@ class Forecast:
         so_far_micro_usd: The charges so far, including today; exact.
         expected_micro_usd: The expected total of the whole month.
         low_micro_usd: The lower end of the 80% interval; after less than a week of
-            spend there is none, and this is what is charged so far.
+            spend, there is no interval, and this is the amount charged so far.
         high_micro_usd: The upper end of the 80% interval; after less than a week of
-            spend, for the remaining days three times what is expected.
+            spend, three times the expected amount for the remaining days.
         method: How it was made, in a sentence.
         text: A summary, in a sentence or two.
-        budget: The budget that it is compared with; None for none.
-        complete_days: How many complete days of spend it rests on.
-        project: The project that it is of; None for all.
-        api_key_id: The key that it is of; None for all.
+        budget: The budget that it is compared with, or None if there is none.
+        complete_days: The number of complete days of spend that it is based on.
+        project: The project that is forecast; None for all.
+        api_key_id: The API key that is forecast; None for all.
         until: The last day on which spend is expected; None for no end.
     """
 

@@ -25,7 +25,7 @@ def path_of(row: Mapping[str, Any]) -> str | None:
 
 
 def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
-    """Return mediakit's name for each row's function; missing if unkinds_named.
+    """Return mediakit's name for each row's function; missing if it has none.
 
     The path is the model_id, the function, the model, or both parts together.
     """

@@ -193,7 +193,7 @@ class ComparedSums:
     # The least and the most of `history` that the service may count in this month, and
     # the jobs that make the difference.
     history_least: int = 0
-    history_most: int | None = 0  # None without a limit
+    history_most: int | None = 0  # None means no limit
     job_ids: tuple[str, ...] = ()
     elsewhere: int = 0  # charges of the function to API keys that are not ours
     reason: str = ""  # the key in SENTENCES, if more specific than the verdict

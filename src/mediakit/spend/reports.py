@@ -232,7 +232,8 @@ def _readable(whole: Range, today: date) -> Range:
     """Return the part of a range that may have charges.
 
     The whole current month is read because the service's clock may be slightly ahead.
-    For a range in the future, one day is read, whose response shows the current day.
+    For a range in the future, a single day is read, because the response shows the
+    current day.
     """
     first, last = whole
     return first, max(first, min(last, month_end(today)))

@@ -61,8 +61,8 @@ def csv_totals(rows: pd.DataFrame) -> tuple[int | None, pd.Series[bool], list[st
     """Find the totals row of a CSV, and its subtotals.
 
     Returns:
-        The place of the totals row, None without one; which rows are no function's; and
-        sentences about what is in doubt.
+        The position of the totals row, or None; which rows belong to no function; and
+        sentences about doubtful rows.
     """
     is_sum = called_totals(rows, is_blank_unnamed=True)
     amounts = [whole_number(value) or 0 for value in rows.get(CHARGE, ())]
@@ -189,7 +189,7 @@ def rollups(rows: pd.DataFrame) -> pd.Series[bool]:
         if keys is not None and not open_key[index]:
             covered &= keys == keys[index]
         if not open_name[index] and not open_key[index] and covered.sum() == 1:
-            continue  # the same charge of another day, and no sum
+            continue  # the same charge on another day, not a sum
         amount = amounts[index]
         is_rollup[index] = bool(amount) and amounts[covered].sum() == amount
     return is_rollup
@@ -207,7 +207,7 @@ def repeats(rows: pd.DataFrame, charges: pd.Series[int]) -> int:
 
 
 def _path_texts(rows: pd.DataFrame) -> tuple[Any, pd.Series[str]]:
-    """Return each row's function as a number, and the names of all; "" without one."""
+    """Return each row's function as a number, and all names; "" means no function."""
     names = [name for name in ("model", "function", "model_id") if name in rows]
     parts = {name: texts_of(rows[name]).fillna("") for name in names}
     numbers, distinct = numbered(pd.DataFrame(parts, rows.index))

@@ -31,7 +31,8 @@ class CellRequests:
     def __init__(self, plan: PlanFacts, components: Components) -> None:
         self._plan = plan
         self._components = components
-        # The price shown for each cell; the plan's prices may be read again meanwhile.
+        # The price shown for each cell; the plan's prices may be read again during the
+        # run.
         self.prices = [cell.estimate for cell in plan.cells]
         self._keys = [cell.key for cell in plan.cells]
         self._has_other_price: set[int] = set()

@@ -66,8 +66,8 @@ class Cell:
         sent_take: The take to send; 1 if the seed distinguishes the takes.
         problem: Why the request cannot be sent; None if it can.
         estimate: The price of the request.
-        key: The key of the request; None if a file cannot be read or a text encoded as
-            UTF-8.
+        key: The key of the request; None if a file cannot be read, or a string cannot
+            be encoded as UTF-8.
         labels: The labels of the cell's row, which are never sent.
     """
 
@@ -139,7 +139,7 @@ async def have_other_files(
 
 
 def seed_field_of(function: Function, grid: Grid) -> str | None:
-    """Return the field whose seed distinguishes the takes; None without one.
+    """Return the field whose seed distinguishes the takes, or None if there is none.
 
     All cells of a take share a seed, and the next take has the next seed, so that
     differences between cells are not due to the seed. A seed that varies itself, or is
@@ -340,7 +340,7 @@ def total_of(estimates: Iterable[Estimate]) -> Estimate:
 async def draws_of(
     client: AsyncClient, function: Function, cells: Iterable[Cell]
 ) -> list[Entry | None]:
-    """Read each cell's newest attempt from the history; None without one.
+    """Read each cell's newest attempt from the history, or None if there is none.
 
     A URL in the fields may be that of a job or a file that was sent before, so each
     cell is also looked up by the key of its exact content.

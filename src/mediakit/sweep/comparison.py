@@ -64,8 +64,8 @@ class Comparison:
     """The differences between the values of an axis, and whether they exceed chance.
 
     Args:
-        frame: One row for each two values of the axis: first and second (as the axis),
-            difference (float64, the mean of second minus first), low and high
+        frame: One row for each pair of values of the axis: first and second (as the
+            axis), difference (float64, the mean of second minus first), low and high
             (float64, its 95% interval, wider with several rows: as for p), deviation
             (float64, how much the difference varies from pair to pair), pairs (int64,
             how many were compared), p (float64, how often chance alone makes such a

@@ -38,7 +38,7 @@ def fetched(local: Path, name: str, medium: str | None) -> FetchedOutput:
 
 
 def embedded(outputs: Sequence[FetchedOutput]) -> list[tuple[str | None, str | None]]:
-    """Return the `data:` URL of each output and of its poster; None without room.
+    """Return the `data:` URL of each output and its poster; None if there is no room.
 
     Posters come first, then the outputs in their order. A poster is counted twice: for
     the player, and for a reader that drops the player.
@@ -60,7 +60,7 @@ def embedded(outputs: Sequence[FetchedOutput]) -> list[tuple[str | None, str | N
 
 
 def left_out_text(left_out: int, total: int) -> str:
-    """Return how many outputs a page lacks, and what to do; "" for none."""
+    """Return how many outputs a page lacks, and what to do; "" if it lacks none."""
     if not left_out:
         return ""
     files, are = ("output", "is") if total == 1 else ("outputs", "are")

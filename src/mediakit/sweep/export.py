@@ -89,7 +89,7 @@ class _Output:
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a cell, and its URLs in the page; the name is None without one."""
+    """The file of a cell and its URLs in the page; `name` is None without a file."""
 
     name: str | None = None
     size_bytes: int | None = None
@@ -115,7 +115,7 @@ def export(
 ) -> Exported:
     """Write the outputs of a sweep, a manifest and a report; see `results.export`.
 
-    `scores` has the scores of each job as texts, `fields` the sent fields, and `values`
+    `scores` has the scores of each job as text, `fields` the sent fields, and `values`
     the columns of ratings and scores. `fetch` is called on several threads. Figures
     named `..._micro_usd` are money.
     """
@@ -358,7 +358,7 @@ def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
 
 
 def _field_texts(fields: Mapping[str, object]) -> dict[str, str]:
-    """Return the sent fields as texts; only the prompt may be long."""
+    """Return the sent fields as text; only the prompt may be long."""
     texts = {name: value_text(value) for name, value in sorted(fields.items())}
     return {
         name: text
@@ -391,7 +391,7 @@ def _manifest(
 
 
 def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return numbers unchanged, and anything else as texts."""
+    """Return numbers unchanged, and anything else as text."""
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(column):
@@ -413,7 +413,7 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
-    """Format a manifest as Parquet, with its types and unescaped texts."""
+    """Format a manifest as Parquet, with its types and unescaped text."""
     from mediakit.history.frames import text_array
 
     content, texts = BytesIO(), frame.select_dtypes(exclude=["number", "bool"])

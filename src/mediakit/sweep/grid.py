@@ -372,7 +372,7 @@ def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
 def _with_named_texts(
     function: Function, given: Mapping[str, object], zipped: object
 ) -> tuple[dict[str, object], object]:
-    """Return the arguments with each mapping of named texts as a list.
+    """Return the arguments with each mapping of named strings as a list.
 
     `prompt={"v1": "...", "v2": "..."}` varies the prompt; a slot may have names, too.
     """
@@ -394,7 +394,7 @@ def _with_named_texts(
 
 
 def _is_named(value: object) -> TypeGuard[Mapping[object, str]]:
-    """Return whether a value maps names to texts."""
+    """Return whether a value maps names to strings."""
     if not isinstance(value, Mapping) or not value:
         return False
     return all(isinstance(each, str) for each in value.values())
@@ -557,7 +557,7 @@ def _code(value: Any) -> str:
     if isinstance(value, Mapping):
         inner = ", ".join(f"{n!r}: {_code(each)}" for n, each in value.items())
         return f"{{{inner}}}"
-    # Write numpy numbers and texts as plain Python values.
+    # Write numpy numbers and strings as plain Python values.
     plain = present(value.item() if getattr(value, "ndim", 1) == 0 else value)
     if isinstance(plain, str | int | float | bool | None):
         return repr(plain)

@@ -1,8 +1,8 @@
 """Judges: scorers that see the prompt, and give 1 to 5 stars with a reason.
 
 `light_and_colour` runs offline and knows a few words. `ModelJudge` asks a multimodal
-language model, with your rubric. A judge is a function `fn(path, row)`, so any of your
-own can be one.
+language model, with your rubric. A judge is a function `fn(path, row)`, so you can
+write your own.
 """
 
 from __future__ import annotations

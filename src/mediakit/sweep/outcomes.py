@@ -121,7 +121,7 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """Format the progress as one line for people."""
+        """Format the progress as one line of text."""
         parts = [f"{self.completed:,} of {self.cells - self.invalid:,} cells completed"]
         counts = {
             "running": self.running,

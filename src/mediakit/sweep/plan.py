@@ -75,7 +75,7 @@ class AffordablePart:
 
     count: int
     price: Estimate
-    most_micro_usd: int | None  # None without an upper limit
+    most_micro_usd: int | None  # None means no upper limit
     is_sure: bool
 
 
@@ -196,7 +196,7 @@ class PlanFacts:
         deviation: float = 1.0,
         budget: AnyBudget | None = None,
     ) -> Power:
-        """Return how likely `results.compare` finds a difference, before the run.
+        """Return how likely `results.compare` is to find a difference, before the run.
 
         Args:
             difference: The true difference between two values of the axis.
@@ -248,8 +248,8 @@ class PlanFacts:
             if hold is not None and hold <= left:  # a cheaper cell may still fit
                 left -= hold
                 sent.append(estimate)
-        # If prices differ, the cells that fit depend on the holds that are released
-        # meanwhile.
+        # If prices differ, the cells that fit depend on the holds that are released in
+        # the meantime.
         is_sure = len(sent) == len(new) or (
             all(each.kind is EstimateKind.EXACT for each in new)
             and len({each.high for each in new}) == 1
@@ -562,8 +562,8 @@ class AsyncPlan(PlanFacts):
             budget: The limit for this sweep over all its runs, such as "$5". A
                 `mk.Budget` is shared with all others that use it. None for no limit.
             in_flight: The maximum number of cells in flight; 16 by default.
-            max_price: The price of all new cells that you have seen, as an amount or
-                an estimate; nothing is sent if it is higher. None for any.
+            max_price: The price of all new cells that you have seen, as an amount or an
+                estimate; nothing is sent if it is higher. None accepts any price.
 
         Raises:
             InputError: No new cell fits the budget; nothing was sent.

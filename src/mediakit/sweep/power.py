@@ -1,4 +1,4 @@
-"""How likely a plan shows a difference, and how many pairs that takes."""
+"""How likely a plan is to show a difference, and how many pairs that takes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ MOST_STATED = 0.99
 
 @dataclass(frozen=True, repr=False)
 class Power:
-    """How likely a comparison of a plan's results shows a true difference.
+    """How likely a comparison of a plan's results is to show a true difference.
 
     Args:
         axis: The axis whose values are compared.
-        pairs: How many pairs each two values have, with the budget if there is one.
-        power: How likely a comparison finds the difference, from 0 to 1.
+        pairs: How many pairs there are for each two values, within the budget if there
+            is one.
+        power: How likely a comparison is to find the difference, from 0 to 1.
         pairs_needed: How many pairs find it in 80% of cases.
         price: Their price, at the mean price of this plan's pairs; None means unknown.
         text: The same in sentences, as plain text.
@@ -166,7 +167,7 @@ def power_of(
     deviation: float,
     budget: AnyBudget | None,
 ) -> Power:
-    """Compute how likely a comparison of a plan shows a difference."""
+    """Compute how likely a comparison of a plan is to show a difference."""
     difference = _positive("difference", difference)
     deviation = _positive("deviation", deviation)
     pairing = pairing_of(plan, axis)

@@ -139,7 +139,7 @@ def _ranked(
 
 
 def _tie_note(ranking: pd.DataFrame, by: str, k: int, axes: Sequence[str]) -> str:
-    """Name results that are as good as the last selected one; "" without a tie."""
+    """Name results that are as good as the last selected one; "" if there is no tie."""
     if len(ranking) <= k:
         return ""
     is_kept = ranking[KEEP].to_numpy("bool")

@@ -61,7 +61,7 @@ def numbers_of(frame: pd.DataFrame, name: str, field: str) -> "pd.Series[float]"
     """Return a column of numbers as floats, whatever its dtype; NaN means unknown.
 
     True and false are 1 and 0. Categories, decimals, and an object column from joined
-    frames are numbers, too; texts are not.
+    frames are numbers, too; strings are not.
     """
     column = frame[name] if name in frame else pd.Series("", frame.index)
     if isinstance(column.dtype, pd.CategoricalDtype):

@@ -32,7 +32,7 @@ def evidence_html(
 ) -> Iterator[str]:
     """Yield comparisons and means for each column of `values`, and the ranking.
 
-    `rows` have the axes as texts; `cells` has the cell name of each job.
+    `rows` have the axes as text; `cells` has the cell name of each job.
     """
     varied = [axis for axis in axes if rows[axis].nunique() > 1]
     columns = [name for name in values if name in rows and rows[name].notna().any()]

@@ -104,7 +104,7 @@ class AsyncResults(ProcessBound):
         self.files = OutputFiles(core)
         at_once = IN_FLIGHT if in_flight is None else in_flight
         self.run = Run(plan, core.components, budget_micro_usd, at_once, shared)
-        self._wall: Gallery | None = None  # the one for layouts of the user's own
+        self._wall: Gallery | None = None  # for the user's own layouts
         self._walls: list[SweepWall] = []
         if plan.view is not None:
             plan.view.follow(self)
@@ -231,7 +231,7 @@ class AsyncResults(ProcessBound):
 
         Raises:
             NotFoundError: The organization has no such job.
-            ServiceError: The service does not answer.
+            ServiceError: The service does not respond.
         """
         return await self.client.job(job_id)
 
@@ -289,11 +289,12 @@ class AsyncResults(ProcessBound):
         Returns:
             One row per output, scorer and value, the last used one last: `job_id`,
             `scorer` (its module and name), `version` (with the hash of its source;
-            empty if it is unknown) and `name` (str), `value` (float64, NaN for a text),
-            `text` (str, missing for a number), `reason` (str), `cost_micro_usd` (Int64,
-            what the judge charged for the whole answer, each time that it was asked;
+            empty if it is unknown) and `name` (str), `value` (float64, NaN for a
+            string), `text` (str, missing for a number), `reason` (str),
+            `cost_micro_usd` (Int64, what the judge charged for the whole answer, each
+            time that it was asked;
             <NA> if it is unknown, or if an answer was reused) and `scored_at` (UTC). A
-            charge without an answer that can be used has a row without a name.
+            charge without a usable answer has a row without a name.
         """
         return await to_thread.run_sync(scores_frame, self.run)
 
@@ -477,7 +478,7 @@ class AsyncResults(ProcessBound):
         Args:
             fn: `fn(path)` or `fn(path, row)`: takes the path of a file, and a dict of
                 its cell: `prompt` and the other fields, the axes, `take` and `job_id`.
-                It returns a number, a text, or a dict of these by name; None is
+                It returns a number, a string, or a dict of these by name; None is
                 unknown. In a dict, `reason` is the reason of all values, and
                 `cost_micro_usd` what the judge charged, a whole number; an error that
                 it raises may have this attribute, too. An asynchronous function is
@@ -497,8 +498,9 @@ class AsyncResults(ProcessBound):
             One row per output: `job_id` (str), one column per value (float64 or str),
             `reason` (str), `cost_micro_usd` (Int64): what the judge charged now, <NA>
             if it is unknown or the score was reused; and `problem` (str): why the
-            scorer failed, missing if it did not. What a failed answer cost is recorded,
-            and a warning says so, also before the judge is asked again.
+            scorer failed, missing if it did not. The cost of a failed answer is
+            recorded; a warning reports it, both now and before the judge is asked
+            again.
 
         Raises:
             InputError: An argument is invalid; nothing was downloaded.
@@ -527,9 +529,9 @@ class AsyncResults(ProcessBound):
         """Write the outputs, a manifest and an HTML report to a folder, or one page.
 
         The report begins with the verdict on each axis, the means as a heatmap and the
-        ranking of blind comparisons. A name that ends in `.html` is one page to send,
-        with the outputs in itself: up to 24 MB, kept results first. It shows stills of
-        the others, and says how many.
+        ranking of blind comparisons. A name that ends in `.html` makes one page to
+        send, which contains the outputs: up to 24 MB, kept results first. It shows
+        stills of the others, and says how many there are.
 
         A folder also has a manifest, as a CSV, and with pyarrow (the extra `parquet`)
         as Parquet. Both have the ratings, the scores with their reasons, and all fields

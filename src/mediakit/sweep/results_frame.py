@@ -44,7 +44,7 @@ class Row(NamedTuple):
     parent_job_id: str | None
     """The job whose output is an input; for a repair, the repaired job."""
     judgement: Judgement | None
-    """The ratings, tags and note of the result; None without any."""
+    """The ratings, tags and note of the result, or None if there are none."""
     is_repair: bool
 
 
@@ -140,7 +140,7 @@ def scores_of(run: Run, job_ids: Iterable[str | None]) -> list[Score]:
 
 
 def score_texts(run: Run, job_ids: Iterable[str | None]) -> dict[str, str]:
-    """Return the scores of the results and their reasons as texts, by job."""
+    """Return the scores of the results and their reasons as text, by job."""
     visible_scores = scores.visible(scores_of(run, job_ids))
     return {job_id: scores.scores_text(its) for job_id, its in visible_scores.items()}
 

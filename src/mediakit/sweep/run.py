@@ -373,7 +373,7 @@ class Run:
         )
 
     async def _submit(self, cell: int) -> AsyncJob | None:
-        """Submit a cell, or find its job; None if the run was stopped meanwhile."""
+        """Submit a cell, or find its job; None if the run was stopped."""
         components, failed = self.components, self._failed.get(cell)
         planned, draw = self.plan.cells[cell], self.plan.draws[cell]
         if self.plan.is_past and failed is None:

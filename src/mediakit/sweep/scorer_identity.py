@@ -168,5 +168,5 @@ def _global_names(code: CodeType) -> set[str]:
 
 
 def hash_of(*texts: str) -> str:
-    """Return the SHA-256 hash of texts, in hex."""
+    """Return the SHA-256 hash of strings, in hex."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()

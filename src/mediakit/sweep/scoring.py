@@ -150,7 +150,7 @@ def score_outputs(
         paid = format_usd(paid_micro_usd)
         warnings.warn(
             f"{column_of(fn)} is asked again, and may charge again, about outputs for "
-            f"which it charged {paid} without an answer that can be used.",
+            f"which it charged {paid} without a usable answer.",
             stacklevel=4,
         )
     with (
@@ -462,8 +462,8 @@ class _Workers:
         self._executor = executor
         self._own: ProcessPoolExecutor | None = None
         self._fn, self._name = fn, column_of(fn)
-        # The most outputs in flight: enough to keep all workers busy, but few to repeat
-        # if a pool breaks.
+        # The maximum number of outputs in flight: enough to keep all workers busy, but
+        # few to repeat if a pool breaks.
         self.most = math.inf
         self._score: Callable[..., Any] = score_file
         if isinstance(executor, _OnLoop):

@@ -17,7 +17,7 @@ PROMPT = "prompt"
 
 
 def key_of(value: object) -> str:
-    """Return a text that distinguishes the values of an axis.
+    """Return a string that distinguishes the values of an axis.
 
     1 and True are equal in Python, but different values of a field. The repr of a large
     array is abbreviated, so arrays are compared by identity.

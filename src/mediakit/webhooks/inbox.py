@@ -61,7 +61,7 @@ RETURNING number, event, body, tries
 _POSTPONE = """
 UPDATE mediakit_inbox SET due_us = ?, tries = ? WHERE number = ? AND state = 'waiting'
 """
-# A replay has reset the count of tries meanwhile.
+# A replay has reset the count of tries in the meantime.
 _FINISH = """
 UPDATE mediakit_inbox SET state = ?, body = NULL
 WHERE number = ? AND state = 'waiting' AND tries >= ?

@@ -228,7 +228,7 @@ def keys_of(secret: object) -> tuple[bytes, ...]:
         return (_key_in(secret, "The secret"),)
     if isinstance(secret, bytes) or not isinstance(secret, Iterable):
         kind = type(secret).__name__
-        raise _bad_secret(f"The secret is {kind}; it must be text, or several texts")
+        raise _bad_secret(f"The secret is {kind}; it must be one or more strings")
     keys = [_key_in(one, f"Secret number {n}") for n, one in enumerate(secret, 1)]
     if not keys:
         raise _bad_secret("No secret was given")
@@ -237,7 +237,7 @@ def keys_of(secret: object) -> tuple[bytes, ...]:
 
 def _key_in(secret: object, name: str) -> bytes:
     if not isinstance(secret, str):
-        raise _bad_secret(f"{name} is {type(secret).__name__}; it must be text")
+        raise _bad_secret(f"{name} is {type(secret).__name__}; it must be a string")
     if not secret.startswith(PREFIX):
         raise _bad_secret(f"{name} does not start with {PREFIX}")
     text = secret.removeprefix(PREFIX)

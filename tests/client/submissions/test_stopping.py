@@ -337,7 +337,7 @@ def test_submissions_in_one_place_have_one_text_that_says_the_worst_and_stays(
         assert texts[-1] == ("", False)
 
     client.io.call(submit)
-    trying = "The service does not answer yet; still trying."
+    trying = "The service has not responded yet; still trying."
     all_three = f"3 requests are being sent. {trying} {MAY_EXIST}"
     assert set(texts[10:100]) == {(all_three, True)}
 

@@ -91,7 +91,7 @@ def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
 
     assert tries == [6]
     assert [record.getMessage() for record in caplog.records] == [
-        *["The sandbox fails at ending a job and tries again."] * 2,
+        *["The sandbox failed at ending a job and will try again."] * 2,
         *["Background work of the sandbox failed; it will be retried."] * 2,
     ]
 

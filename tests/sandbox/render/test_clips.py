@@ -125,8 +125,7 @@ def test_what_a_model_does_not_make_is_refused(studio: Studio) -> None:
         studio.order(UPSCALE, body, fast), limits={"video_url": MediaLimits(max_fps=30)}
     )
     assert refusal(asked) == (
-        "video_url: got 60 frames per second, accepted are at most 30 frames per "
-        "second."
+        "video_url: got 60 frames per second, accepted: at most 30 frames per second."
     )
 
 
@@ -251,7 +250,10 @@ def test_the_media_of_a_region_must_be_decodable(studio: Studio, clip: Path) -> 
     roi = {"modify_region_roi": "sky"}
     decode = ": the file cannot be decoded as a "
     for fields, words in (
-        ({"modify_region_mask": black}, "modify_region_mask: the mask is black all"),
+        (
+            {"modify_region_mask": black},
+            "modify_region_mask: the mask is entirely black",
+        ),
         ({"modify_region_mask": wav}, f"modify_region_mask{decode}"),
         ({"image": wav, **roi}, f"image{decode}"),
         ({"video": wav, **roi}, f"video{decode}"),

@@ -80,20 +80,20 @@ def test_a_request_that_cannot_be_followed_is_answered(
         (
             "video_urls",
             ((854, 480), 1.0, 24),
-            "[0]: got 1 s, accepted are 2 to 30 s",
+            "[0]: got 1 s, accepted: 2 to 30 s",
         ),
         (
             "video_urls",
             ((854, 480), 2.0, 12),
-            "[0]: got 12 frames per second, accepted are 24 to 60",
+            "[0]: got 12 frames per second, accepted: 24 to 60",
         ),
         (
             "video_urls",
             ((640, 480), 2.0, 24),
-            "[0]: got 640x480 = 307,200 pixels, accepted are 407,696",
+            "[0]: got 640x480 = 307,200 pixels, accepted: 407,696",
         ),
-        ("audio_urls", (1.0,), "[0]: got 1 s, accepted are 2 to 30 s"),
-        ("audio_urls", (35.0,), "[0]: got 35 s, accepted are 2 to 30 s"),
+        ("audio_urls", (1.0,), "[0]: got 1 s, accepted: 2 to 30 s"),
+        ("audio_urls", (35.0,), "[0]: got 35 s, accepted: 2 to 30 s"),
     ],
 )
 def test_what_is_outside_the_limits_is_refused_with_what_was_found(
@@ -118,9 +118,9 @@ def test_what_is_too_long_together_is_refused(studio: Studio) -> None:
 @pytest.mark.parametrize(
     ("field", "make", "size_bytes", "words"),
     [
-        ("video_urls", make_mp4, 201_000_000, "got 201 MB, accepted are at most 200"),
-        ("audio_urls", make_wav, 15_100_000, "got 15.1 MB, accepted are at most 15 MB"),
-        ("image_urls", make_png, 100_100_000, "100.1 MB, accepted are at most 100 MB"),
+        ("video_urls", make_mp4, 201_000_000, "got 201 MB, accepted: at most 200"),
+        ("audio_urls", make_wav, 15_100_000, "got 15.1 MB, accepted: at most 15 MB"),
+        ("image_urls", make_png, 100_100_000, "100.1 MB; the limit is 100 MB"),
     ],
 )
 def test_files_with_too_many_bytes_are_refused(
@@ -142,7 +142,7 @@ def test_an_m4a_is_no_clip_and_a_sound_where_no_format_is_asked_for(
     path = make_m4a(studio.folder / "a.m4a", 2.0)
     heard, seen = {**R1, "audio_urls": [studio.url(path)]}, [studio.url(path)]
     assert refusal(studio.strict("r1", heard, path)) == (
-        "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
+        "audio_urls[0]: got audio/mp4, accepted: wav or mp3."
     )
     no_clip = studio.order("r1", {**R1, "video_urls": seen}, path)
     assert "the file has no video track" in refusal(no_clip)
@@ -166,8 +166,8 @@ def test_a_picture_that_would_grow_too_large_is_refused(studio: Studio) -> None:
     path = make_png(studio.folder / "p.png", (3000, 2001), "navy", "plain")
     asked = studio.order("image-upscale", {"image_url": studio.url(path)}, path)
     assert refusal(asked) == (
-        "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; "
-        "accepted are at most 24 megapixels."
+        "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; the "
+        "limit is 24 megapixels."
     )
 
 

@@ -178,7 +178,7 @@ def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> Non
         (
             "keyframes",
             {"images": [A_PICTURE]},
-            "Loop must be true when images has a single item.",
+            "Loop must be true when there is a single image.",
         ),
         (
             "keyframes",
@@ -207,7 +207,7 @@ def test_the_reason_why_it_cannot_be_sent_is_one_sentence(
         (
             "keyframes",
             {"images": [A_PICTURE]},
-            "Loop must be true when images has a single item.",
+            "Loop must be true when there is a single image.",
         ),
         ("text-to-video", {}, None),
     ],

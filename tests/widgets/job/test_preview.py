@@ -87,7 +87,7 @@ def test_a_video_without_a_picture_and_a_picture_of_too_many_pixels_are_sentence
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
     preview = preview_of(in_memory(make_png(tmp_path / "a.png")), "image")
     assert preview.poster is None
-    assert "its pixels are more than 50 megapixels" in (preview.trouble or "")
+    assert "it has more than 50 megapixels" in (preview.trouble or "")
 
 
 # -- what does not play, and what is kept --------------------------------------------

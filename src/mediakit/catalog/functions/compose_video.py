@@ -40,7 +40,7 @@ SPANS = Spans("tracks", "keyframes", "timestamp", "duration", "ms")
 
 
 class Keyframe(Part):
-    """A medium at a time."""
+    """A media file and when it appears."""
 
     timestamp: Annotated[float, Field(ge=0), Unit("ms")]
     """Where it starts on the timeline."""
@@ -49,21 +49,21 @@ class Keyframe(Part):
 
 
 class VideoKeyframe(Keyframe):
-    """A clip at a time."""
+    """A clip and when it is shown."""
 
     url: Annotated[VideoUrl, UrlLength]
     """The clip."""
 
 
 class ImageKeyframe(Keyframe):
-    """A picture at a time."""
+    """A picture and when it is shown."""
 
     url: Annotated[ImageUrl, UrlLength]
     """The picture."""
 
 
 class AudioKeyframe(Keyframe):
-    """A sound at a time."""
+    """A sound and when it is played."""
 
     url: Annotated[AudioUrl, UrlLength]
     """The sound."""
@@ -120,7 +120,7 @@ Track = Annotated[VideoTrack | ImageTrack | AudioTrack, Field(discriminator="typ
 def _something_to_see(values: Any) -> Iterator[Problem]:
     tracks = values.get("tracks") or ()
     if tracks and all(track["type"] == "audio" for track in tracks):
-        accepted = "a list with at least one whose type is video or image"
+        accepted = "a list with at least one item of type video or image"
         yield Problem("tracks", ValueDescription("only audio"), accepted)
 
 
@@ -154,7 +154,7 @@ class ComposeVideo(
             _something_to_see,
         ),
         Check(
-            f"There are at most {MAX_KEYFRAMES} keyframes in all tracks together",
+            f"All tracks together have at most {MAX_KEYFRAMES} keyframes",
             ("tracks",),
             _few_keyframes,
         ),

@@ -114,7 +114,7 @@ class ImageUpscale(
         return {"image_url": MediaLimits(max_pixels=MAX_OUTPUT_PIXELS // factor**2)}
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
-        """Price the one picture by model (spec 8)."""
+        """Price the picture by model (spec 8)."""
         yield per_piece(
             f"upscaled image, {self.model}",
             1,

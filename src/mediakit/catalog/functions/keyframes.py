@@ -24,7 +24,7 @@ SEVERAL_TRANSITIONS_MAX_S = 5
 
 
 def _count(values: Values) -> int | None:
-    """Count the transitions, with the closing one; None without a picture."""
+    """Count the transitions, including the closing one; None if there is no picture."""
     images = values.get("images")
     if not isinstance(images, list) or not images:
         return None
@@ -33,7 +33,7 @@ def _count(values: Values) -> int | None:
 
 def _at_least_one(values: Values) -> Iterator[Problem]:
     if _count(values) == 0:
-        accepted = "true when images has a single item"
+        accepted = "true when there is a single image"
         yield Problem("loop", got=False, accepted=accepted)
 
 
@@ -112,21 +112,22 @@ class Keyframes(
 
     rules = (
         Check(
-            "A single item of images needs loop = true",
+            "A single image requires loop = true",
             ("images", "loop"),
             _at_least_one,
         ),
         *(
             Check(
-                f"{field} has one item for each transition, the closing one of loop "
-                "included",
+                f"{field} has one item for each transition, including the closing one "
+                "that loop adds",
                 ("images", "loop", field),
                 _one_for_each(field),
             )
             for field in ("transition_durations_s", "transition_prompts")
         ),
         Check(
-            f"Several transitions are at most {SEVERAL_TRANSITIONS_MAX_S} s each",
+            "When there are several transitions, each takes at most "
+            f"{SEVERAL_TRANSITIONS_MAX_S} s",
             ("images", "loop", "transition_durations_s", "transition_duration_s"),
             _short_when_several,
         ),

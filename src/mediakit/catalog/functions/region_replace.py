@@ -31,7 +31,7 @@ class RegionReplace(
     spec="4.16",
     priced_by=(),
     purpose=Purpose.CHANGE,
-    choose="Change one region and keep the rest. Name it in words or give a mask.",
+    choose="Change one region and keep the rest. Use words or a mask to select it.",
     colours=("#882255", "#b8508c"),
 ):
     """Replace a region of a clip, named in words or by a mask."""

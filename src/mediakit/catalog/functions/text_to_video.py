@@ -34,7 +34,7 @@ class TextToVideo(
     spec="4.17",
     priced_by=("duration", "resolution", "audio"),
     purpose=Purpose.WORDS,
-    choose="From words alone, with sound if wanted. Start here.",
+    choose="From words alone, with optional sound. Start here.",
     colours=("#332288", "#7468e0"),
 ):
     """Make a video from a prompt, with or without sound."""

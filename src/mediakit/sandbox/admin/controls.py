@@ -114,7 +114,7 @@ class Skip(RequestBody):
     @model_validator(mode="after")
     def _either(self) -> "Skip":
         if (self.seconds is None) == (self.to is None):
-            raise ValueError("either seconds or to")
+            raise ValueError("give either seconds or to")
         return self
 
 

@@ -24,7 +24,7 @@ MADE = 201
 
 
 def _micro_usd(amount: object) -> int:
-    """Parse dollars in JSON: a number, or a text such as "12.50"."""
+    """Parse dollars in JSON: a number, or a string such as "12.50"."""
     accepted = (
         f"US dollars from 0 to {MAX_MICRO_USD // MICRO_PER_USD}, to the micro-dollar"
     )
@@ -115,7 +115,9 @@ async def make_org(request: Request) -> Response:
     """Handle POST /sandbox/orgs; respond with the organization, which has no key."""
     service, body = service_of(request), await read_body(request, OrgRequest)
     if body.credit_usd > body.balance_usd:
-        raise RequestError(422, "credit_usd: it is part of balance_usd, not more.")
+        raise RequestError(
+            422, "credit_usd: it is part of balance_usd and cannot exceed it."
+        )
     if (body.mode == "postpaid") != (body.cycle_limit_usd is not None):
         raise RequestError(
             422, "cycle_limit_usd: required for a postpaid organization, and only then."

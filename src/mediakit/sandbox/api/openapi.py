@@ -30,8 +30,8 @@ MESSAGES = {
 }
 REJECTIONS = {
     403: (
-        "The key is inactive; or the balance, the cycle or a daily usage limit cannot "
-        "carry the job; or the organization is suspended."
+        "The key is inactive; or the balance, the cycle or a daily usage limit does "
+        "not cover the job; or the organization is suspended."
     ),
     429: "Too many submissions in a minute or a day, or the queue is full.",
     503: "The model or its dispatch is not available.",

@@ -64,7 +64,7 @@ async def put_upload(request: Request) -> Response:
         part.unlink(missing_ok=True)
     stored = {"stored_us": service.clock.now_us()}
     if not service.db.update("upload", {"file": upload["file"]}, **stored):
-        # The sandbox was reset meanwhile, including the grant.
+        # The sandbox was reset in the meantime, including the grant.
         service.files.remove(upload["file"])
         return Response(status_code=403)
     return Response(status_code=200)

@@ -36,7 +36,7 @@ FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was cha
 
 
 def requested_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
-    """Find the failure that a body requests, anywhere in its texts.
+    """Find the failure that a body requests, anywhere in its text.
 
     `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
     fails the job with that code (spec 7.3).
@@ -226,7 +226,7 @@ class JobRunner:
         now_us = self._service.clock.now_us()
         refusal = admission.hold_more(db, job.id, price_micro_usd, now_us)
         if refusal is not None:
-            costs = f"With its clips it costs {price_micro_usd} micro-USD."
+            costs = f"With its clips, it costs {price_micro_usd} micro-USD."
             raise RenderError(refusal.code, f"{costs} {refusal.message}")
 
 

@@ -17,7 +17,7 @@ UNLISTED_MICRO_USD = 50_000
 
 
 def hold_of(function: Function, body: Body) -> int | None:
-    """Return the hold of a submitted job in micro-USD; None without a price.
+    """Return the hold of a submitted job in micro-USD; None if there is no price.
 
     The hold is the upper end of the price. If that depends on the length of an
     unmeasured clip, the hold is the lower end, and the rest is held when the job
@@ -32,7 +32,7 @@ def hold_of(function: Function, body: Body) -> int | None:
 
 
 def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
-    """Return the highest price of a job with measured clips; None without a limit."""
+    """Return the highest price of a job with measured clips; None means no limit."""
     return _highest(function.estimate(body, facts))
 
 

@@ -211,7 +211,7 @@ class Renderer:
                     words = worker.last_words()
                     worker.end()
         if not line.endswith(b"\n"):
-            logger.error("A render worker has ended. Its last words:\n%s", words)
+            logger.error("A render worker has ended. Its last output:\n%s", words)
             raise RenderError.internal(
                 "The render worker failed: it ended without a response."
             )

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _waits(server: socket.socket) -> bool:
-    """Return whether the server is still connected, which is silent meanwhile."""
+    """Return whether the server, silent during a render, is still connected."""
     try:
         return bool(server.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
     except BlockingIOError:

@@ -349,8 +349,7 @@ def region_of_mask(mask: Image.Image, size: Size, field: str) -> Image.Image:
     region = paper.convert("L").resize(size, Image.Resampling.BILINEAR)
     if not np.any(np.asarray(region) >= _FAINT):
         raise RenderError.invalid(
-            f"{field}: the mask is black all over; accepted is a mask whose white part "
-            "is the region to change."
+            f"{field}: the mask is entirely black; the region to change must be white."
         )
     return region.point(lambda level: level if level >= _FAINT else 0)
 

@@ -157,7 +157,6 @@ def _medium(source: InputFile) -> MediaName:
             return "video" if has_moving_pictures(container) else "audio"
     except RenderError:
         raise RenderError.invalid(
-            f"{source.field}: the file is not readable media; accepted are "
-            "pictures (PNG, JPEG, WebP, GIF, BMP, AVIF), clips (mp4, mov) and sounds "
-            "(wav, mp3, m4a)."
+            f"{source.field}: the file is not readable media; accepted: pictures (PNG, "
+            "JPEG, WebP, GIF, BMP, AVIF), clips (mp4, mov) and sounds (wav, mp3, m4a)."
         ) from None

@@ -109,8 +109,8 @@ def _picture_file(source: InputFile) -> Iterator[BinaryIO]:
     with file:
         if size_bytes > MAX_SIZE_BYTES:
             raise RenderError.invalid(
-                f"{source.field}: the file has {size_bytes / 1e6:.1f} MB, accepted are "
-                f"at most {MAX_SIZE_BYTES / 1e6:g} MB."
+                f"{source.field}: the file has {size_bytes / 1e6:.1f} MB; the limit is "
+                f"{MAX_SIZE_BYTES / 1e6:g} MB."
             )
         with _invalid(source, "image"), decoder_errors():
             yield file
@@ -126,7 +126,7 @@ def _invalid(source: InputFile, medium: MediaName) -> Iterator[None]:
         why = f" ({problem})" if type(problem) is ValueError else ""
         words = f"the file cannot be decoded as a {_NAMES[medium]}{why}"
         raise RenderError.invalid(
-            f"{source.field}: {words}; accepted are {_ACCEPTED[medium]}."
+            f"{source.field}: {words}; accepted: {_ACCEPTED[medium]}."
         ) from problem
 
 
@@ -162,7 +162,7 @@ class Clip:
         source: The file.
         stored: The size of its frames in the file.
         decoded: Their size once they are decoded; those of high dynamic range shrink.
-        display: How they are shown: mirrored, turned, with which shape of pixels.
+        display: How they are shown: mirrored, turned, and with which pixel shape.
         start_s: The time of its first frame: the sound may begin before or after it.
         duration_s: Its length.
         rate: Its frames per second; 0 when the file does not tell.
@@ -190,7 +190,7 @@ class Clip:
 
 
 def read_clips(request: RenderRequest, sources: Sequence[InputFile]) -> list[Clip]:
-    """Check clips, also against the limits of their fields."""
+    """Check clips, including the limits of their fields."""
     clips = [read_clip(each) for each in sources]
     check_limits(request, [(clip.source, clip.info) for clip in clips])
     return clips

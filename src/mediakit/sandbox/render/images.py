@@ -59,7 +59,7 @@ def upscale_picture(request: RenderRequest) -> Picture:
     become = f"{_UPSCALED}: {before} pixels become {after} with x{factor}"
     if after.pixels > MAX_OUTPUT_PIXELS:
         raise RenderError.invalid(
-            f"{become}, {after.pixels / 1e6:.1f} megapixels; accepted are at most "
+            f"{become}, {after.pixels / 1e6:.1f} megapixels; the limit is "
             f"{MAX_OUTPUT_PIXELS / 1e6:g} megapixels."
         )
     if is_jpeg and max(after) > JPEG_MAX_SIDE_PX:

@@ -66,7 +66,7 @@ def zooming(frame: av.VideoFrame, frames: int) -> Frames:
 
 
 def transition(start: Planes, end: Planes, frames: int) -> Frames:
-    """Morph a picture into the next, from the one to the other unchanged."""
+    """Morph a picture into the next; both ends show a picture unchanged."""
     low, high = _DISSOLVE
     for index in range(frames):
         way = (1 - math.cos(math.pi * index / max(frames - 1, 1))) / 2

@@ -36,7 +36,7 @@ class RenderError(Exception):
     def of(cls, problems: Sequence[Problem]) -> "RenderError":
         """Return an error that names the invalid inputs and the accepted values."""
         sentences = (
-            f"{each.field}: got {each.got}, accepted are {each.accepted}."
+            f"{each.field}: got {each.got}, accepted: {each.accepted}."
             for each in problems
         )
         return cls.invalid(" ".join(sentences))

@@ -226,7 +226,7 @@ def font_for(text: str, height_px: int) -> Font:
 
 
 def wrap(text: str, font: Font, width_px: int, max_lines: int) -> list[str]:
-    """Wrap `text` to lines of at most `width_px`, also within long words.
+    """Wrap `text` to lines of at most `width_px`, breaking long words if needed.
 
     A checksum of the whole text replaces what does not fit.
     """

@@ -113,7 +113,7 @@ class Host:
             self.abandon()
 
     def abandon(self) -> None:
-        """Release the port and the lock, also in a forked child, which does not serve.
+        """Release the port and the lock, even in a forked child, which does not serve.
 
         A second call does nothing.
         """
@@ -227,8 +227,8 @@ def open_service(
 def resume_clock(db: SandboxDatabase, system: Clock, speed: float) -> SandboxClock:
     """Return a clock that continues from the stored one, with a new speed.
 
-    The clock stood still meanwhile, but it never falls behind this machine's time:
-    today's jobs would then be in the reports of a past month.
+    The clock stood still in the meantime, but it never falls behind this machine's
+    time: today's jobs would then be in the reports of a past month.
     """
     epoch_us = max(to_us(system.now()), money.latest_us(db), stored_epoch_us(db))
     clock = SandboxClock(system, epoch_us=epoch_us, speed=speed)

@@ -38,8 +38,8 @@ class Refusal:
 class NewJob:
     """A valid submission to admit.
 
-    `price_micro_usd` is its highest cost; None without a price. `base_url` is the URL
-    at which the caller reached the service.
+    `price_micro_usd` is its highest cost, or None if it has no price. `base_url` is the
+    URL at which the caller reached the service.
     """
 
     id: str

@@ -99,7 +99,7 @@ class SandboxDatabase:
             return self._connection.execute(sql, values).fetchall()
 
     def value(self, sql: str, *values: Value) -> Any:
-        """Return the first column of the first row; None without a row."""
+        """Return the first column of the first row; None if there is no row."""
         row = self.one(sql, *values)
         return None if row is None else row[0]
 

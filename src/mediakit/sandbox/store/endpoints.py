@@ -119,7 +119,7 @@ def current_secret(db: SandboxDatabase, owner: str, now_us: int) -> str:
 def rotate_secret(
     db: SandboxDatabase, owner: str, now_us: int, overlap_us: int
 ) -> tuple[str, bool]:
-    """Replace the current secret; return the new one, and if the old one overlaps.
+    """Replace the current secret; return the new one, and whether the old one overlaps.
 
     The current secret still signs during the overlap. An older secret that still signed
     ends at once: after two rotations inside the overlap, the newest two sign.

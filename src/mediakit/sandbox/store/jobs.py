@@ -59,7 +59,7 @@ def find(db: SandboxDatabase, job_id: str) -> JobRow | None:
 
 
 def find_by_file(db: SandboxDatabase, file: str) -> JobRow | None:
-    """Read the job whose output has this name; None without one."""
+    """Read the job whose output has this name, or None if there is none."""
     return _job(db.one(f"{_SELECT} WHERE job.file = ?", file))
 
 
@@ -74,7 +74,7 @@ def latest(db: SandboxDatabase, limit: int) -> list[JobRow]:
 
 
 def claim(db: SandboxDatabase, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
-    """Start the oldest job that may run now; None without one.
+    """Start the oldest job that may run now; None if there is none.
 
     Partial indexes and the organization's counters keep this fast with thousands of
     queued jobs.

@@ -47,7 +47,7 @@ def open_charge(
 
 
 def next_settlement_us(db: SandboxDatabase) -> int | None:
-    """Return when the next pending charge settles; None without one."""
+    """Return when the next pending charge settles, or None if there is none."""
     due: int | None = db.value("SELECT min(due_us) FROM charge WHERE state = 'pending'")
     return due
 

@@ -15,7 +15,7 @@ FURTHER = FieldSpec(
     nullable=True,
     doc="Fields that are not known here, as a JSON object; they are sent as given.",
 )
-"""The box of everything that an open function, or an open object, also takes."""
+"""The box for the further fields of an open function or an open object."""
 
 
 class Unreadable(str):

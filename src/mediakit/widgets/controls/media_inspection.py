@@ -21,4 +21,4 @@ class Inspection:
 
 
 MediaKey = tuple[MediaName, str]
-"""Which medium is expected, and its path or URL in the form."""
+"""The expected medium, and its path or URL in the form."""

@@ -115,7 +115,7 @@ def several_of(one: str) -> str:
 
 
 def place_text(spec: FieldSpec, label: str) -> str:
-    """Return a place such as "tracks[0].url" for people: "track 1, url"."""
+    """Return a place such as "tracks[0].url" in words: "track 1, url"."""
     return _spoken(label, label_of(spec))
 
 

@@ -138,7 +138,7 @@ class Dashboard:
             "mk-sp-pick mk-sp-budget",
             description="Budget",
             placeholder="$300",
-            tooltip="What may be charged in the month; empty for none",
+            tooltip="The limit for the month's charges; leave blank for none",
             continuous_update=False,
         )
         self.export_box = make(

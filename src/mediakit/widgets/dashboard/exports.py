@@ -42,7 +42,7 @@ _FILES: Mapping[Format, tuple[str, str, str]] = {
 TOOLTIPS: Mapping[Format, str] = {
     Format.CSV: "Every charge as comma-separated text",
     Format.PARQUET: "Every charge with its types, for pandas and databases",
-    Format.EXCEL: "Every charge as a workbook, also in dollars",
+    Format.EXCEL: "Every charge as a workbook, with amounts in dollars as well",
     Format.FOCUS: "Every charge in FOCUS 1.2 columns, as CSV",
 }
 

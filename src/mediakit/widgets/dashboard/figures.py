@@ -23,7 +23,7 @@ WHOLE_DOLLARS_FROM = 100 * MICRO_PER_USD
 NOT_KNOWN = {By.PROJECT: "no project", By.KEY: "no key"}
 UNKNOWN = "–"  # noqa: RUF001 - the dash is intended
 TIMES_FROM = 10
-"""From this multiple of the earlier days on, texts give it instead of a percentage."""
+"""From this multiple of the earlier days on, a factor replaces the percentage."""
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ async def read_month(
                 raise
             unread[name] = (
                 f"{error.message} Below, the charges in this history replace the "
-                f"{name}; what others spent is not included."
+                f"{name}; what other users spent is not included."
             )
             charges = await spend.charges(first, last)
             return _summed(charges, by if name == "daily report" else By.FUNCTION)

@@ -117,7 +117,7 @@ def drawn(title: str, draw: Draw) -> Plot:
             figure = Figure(figsize=SIZE_IN, layout="constrained")
             figure.patch.set_alpha(0)
             axes = draw(figure.add_subplot(), "light")
-            axes.set_title("", loc="left")  # the heading stands above the picture
+            axes.set_title("", loc="left")  # the heading is above the picture
             _simplify(axes)
             alt = plots.alt_text(axes)
             frame: Any = getattr(axes, "frame", None)

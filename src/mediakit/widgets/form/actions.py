@@ -69,7 +69,7 @@ class FormActions:
         self._take(await self._inspector.look(state.media.files))
 
     async def _measure_again(self) -> None:
-        """Copy newly read properties of media behind URLs."""
+        """Copy newly read properties of media at URLs."""
         seen = self._model.state.inspections
         self._take(
             await self._inspector.measure(
@@ -151,7 +151,7 @@ class FormActions:
                 job = await self._submit_and_explain(ready, seen)
                 await self._show_job(job, ready.body_digest)
         except PriceError as error:
-            # The clip behind a URL may have changed.
+            # The clip at a URL may have changed.
             await self._measure_again()
             say(f"{error} {TO_PAY}", until_edited=True)
         except MediakitError as error:

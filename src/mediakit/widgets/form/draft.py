@@ -16,7 +16,7 @@ LONGEST_BYTES = 65_536
 MOST_SUBMITTED = 100
 DIGEST_LENGTH = 16
 TYPED = "mediakit: no JSON"
-"""The key under which a text that is not JSON is saved, with the reason."""
+"""The key under which text that is not valid JSON is saved, with the reason."""
 
 _WEBHOOK = "webhook_url"
 # In-memory media are in a folder of their kernel.

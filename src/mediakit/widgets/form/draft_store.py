@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mediakit.widgets")
 
 MOST_JOBS = 100
-"""The most jobs that a form restores; older jobs are in the history."""
+"""The maximum number of jobs that a form restores; older jobs are in the history."""
 
 FormKey = tuple[tuple[str, str, str], CellPlace]
 """Service, function and name of a form, and its place among the cells."""

@@ -26,7 +26,7 @@ class FormMedia:
 
     function: Function
     body: Mapping[str, object]  # with local files as paths
-    inspections: Mapping[MediaKey, Inspection]  # also of earlier media
+    inspections: Mapping[MediaKey, Inspection]  # including those of earlier media
 
     @cached_property
     def checked_body(self) -> dict[str, object]:
@@ -56,7 +56,7 @@ class FormMedia:
 
     @property
     def remote(self) -> tuple[MediaKey, ...]:
-        """Return the media behind URLs that were not inspected yet."""
+        """Return the media at URLs that were not inspected yet."""
         media = self.function.media(self.body)
         keys: list[MediaKey] = [(m.kind, m.value) for m in media if is_url(m.value)]
         return tuple(key for key in dict.fromkeys(keys) if key not in self.inspections)
@@ -83,6 +83,6 @@ class FormMedia:
         yield from preflight(self.function, self.body, files)
 
     def warnings(self) -> list[Problem]:
-        """Return exceeded limits, also of media behind URLs."""
-        # A file behind a URL can change before it is used, so this is only a warning.
+        """Return exceeded limits, including those of media at URLs."""
+        # A file at a URL can change before it is used, so this is only a warning.
         return preflight(self.function, self.body, self._infos)

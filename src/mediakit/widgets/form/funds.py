@@ -16,7 +16,7 @@ class Funds:
     held_micro_usd: int = 0  # by jobs in progress
     held_jobs: int | None = None  # None while it is unknown
     trouble: str | None = None  # why the balance is unknown, as a sentence
-    budget: BudgetState | None = None  # the client's own limit; None without one
+    budget: BudgetState | None = None  # the client's own limit, or None
     read_at: datetime | None = None  # when the balance was read
 
     @property

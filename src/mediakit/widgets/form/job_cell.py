@@ -70,7 +70,7 @@ class JobCell:
         return "The form below has these settings. Nothing has been sent."
 
     def complete(self, job_id: str) -> None:
-        """Wait for a job's picture, in a notebook that runs without a page."""
+        """Wait for a job's picture, in a notebook that runs without a browser."""
         for view in self._views:
             if view.id == job_id and not self.widget.has_page:
                 view.wait_until_seen(

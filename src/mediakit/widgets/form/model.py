@@ -53,9 +53,9 @@ class FormModel:
     def change(
         self, changed: Callable[[FormState], FormState], **once: object
     ) -> FormState:
-        """Put the next state in place of the newest one, and show it.
+        """Replace the newest state with the next one, and show it.
 
-        The page is sent what looks different, in one message, with `once`.
+        Visible changes are sent to the page in one message, together with `once`.
         """
         with self.lock:
             self._state = changed(self._state)

@@ -174,7 +174,7 @@ def funds_text(funds: Funds, affordability: Affordability) -> str:
 
 
 def price_seen(ends: Sequence[int | None] | None) -> Estimate | None:
-    """Return the price that the page showed, from its ends; None without one."""
+    """Return the price that the page showed, from its ends, or None."""
     if not ends:
         return None
     low, high = (None if end is None else MicroUSD(end) for end in ends)

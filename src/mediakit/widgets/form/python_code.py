@@ -158,7 +158,7 @@ def _items(
 
 
 def _text(text: str) -> str:
-    """Return a text in double quotes, unless it contains some."""
+    """Return a string in double quotes, unless it contains some."""
     written = repr(str(text))
     has_quotes = "'" in text or '"' in text
     return written if has_quotes else f'"{written[1:-1]}"'

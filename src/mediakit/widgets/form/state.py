@@ -281,7 +281,7 @@ class FormState:
             if slots:
                 named = " and ".join(f"{{{slot}}}" for slot in slots)
                 sentence = f"contains {named}, which only a sweep fills"
-                yield Problem(name, value, "a text without slots", sentence)
+                yield Problem(name, value, "text without slots", sentence)
 
     def warnings_of(self, name: str) -> tuple[Problem, ...]:
         """Return the warnings beside a field; none until it is touched."""

@@ -129,7 +129,7 @@ def _is_count(text: str) -> bool:
 
 
 def call_to_plan(state: FormState) -> SweepCall | None:
-    """Return the call that is still to be planned; None for none."""
+    """Return the call that is still to be planned, or None if there is none."""
     if not state.sweep.was_opened or _gap(state) or _planned(state) is not None:
         return None
     return state.sweep_call

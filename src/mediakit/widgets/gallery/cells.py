@@ -134,7 +134,7 @@ class Offer(NamedTuple):
     """The raised budget of the sweep; None if the budget does not change."""
     question: Question | None = None
     ticked: bool = False
-    """The answer to the tick of its question."""
+    """Whether the box of its question was ticked."""
 
     @property
     def payload(self) -> dict[str, object]:

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from mediakit.sweep.run import Run
 
 USE, SHOW = "use:", "show:"
-"""Before the function that a result is used in, and the job that is shown."""
+"""The prefixes of offers to use a result in a function, and to show a job."""
 POSTER_PX = 240
 MOST_MADE = 100
-"""The most jobs submitted from a wall that it restores; older ones are in the history.
+"""How many jobs submitted from a wall it restores; older ones are in the history.
 """
 OpenForm = Callable[[str, str, dict[str, Any]], Any]
 """Opens the form of a function, under a name, with values; returns its widget."""

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 
 Marked = list[tuple[str, bool]]
-"""A text in pieces; each with whether it differs from the other texts."""
+"""A text in pieces, and whether each piece differs from the other texts."""
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 # Only this many texts are compared to find the common parts.

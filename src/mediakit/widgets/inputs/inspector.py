@@ -35,7 +35,7 @@ class Inspector:
         )
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return the inspections of media behind URLs; the others can be retried."""
+        """Return the inspections of media at URLs; the others can be retried."""
         infos = await self._remote.probe(keys)
         return {key: Inspection(info) for key, info in infos.items() if info}
 

@@ -158,7 +158,7 @@ class ResultSearch:
         return (await probe([(medium, made.url)]))[medium, made.url]
 
     def _result(self, entry: Entry, medium: MediaName) -> Result | None:
-        """Return an entry's result; None if it cannot be such an input."""
+        """Return an entry's result, or None if it cannot be an input of that kind."""
         if entry.status is not JobStatus.COMPLETED or entry.output_url is None:
             return None
         if entry.deleted_at or entry.gone_at or entry.media_type not in (medium, None):

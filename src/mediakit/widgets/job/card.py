@@ -47,7 +47,7 @@ from mediakit.widgets.job.text import (
 PROMPT_SHOWN = 280
 ALT_LENGTH = 120
 FEW_WAITS = 3
-"""The most jobs with lines of their own; more share one progress line."""
+"""The maximum number of jobs with separate lines; more share one progress line."""
 LINE_CHARACTERS = 72
 LINES_PX = 240
 
@@ -161,7 +161,7 @@ def _standing_html(state: JobState, info: MediaInfo | None) -> Markup:
 
 
 def as_of_html(as_of: datetime | None) -> Markup:
-    """Return when an unfinished copy was written; "" without a time."""
+    """Return when an unfinished copy was written; "" if there is no time."""
     if as_of is None:
         return NO_HTML
     line = Markup('<div style="margin:0 0 6px;{}">{}</div>')
@@ -291,7 +291,7 @@ def _text_lines(
 
 
 def waited_html(states: Sequence[JobState], as_of: datetime | None = None) -> Markup:
-    """Return the saved lines of jobs that a cell waited for; "" for none."""
+    """Return the saved lines of jobs that a cell waited for; "" if there are none."""
     written = as_of_html(None if all(map(_is_final, states)) else as_of)
     if len(states) <= FEW_WAITS:
         return _lines_html(states) + written if states else NO_HTML

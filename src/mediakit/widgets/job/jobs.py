@@ -22,7 +22,7 @@ from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
 MOST_JOBS = 12
-"""The most jobs that are drawn until people ask for earlier ones."""
+"""The maximum number of jobs that are drawn until the user asks for earlier ones."""
 
 
 DRAWS_JOBS = script_of(HERE, "job_parts.js", "jobs.js")
@@ -46,10 +46,10 @@ class ShownJob(Protocol):
 class JobsWidget(CardsWidget):
     """Jobs on a page, newest first; adding one redraws no other."""
 
-    # `jobs` is the state for a page that is loaded. An open page is sent the jobs that
-    # have changed, by messages: setting the trait sends nothing. The script of a class
-    # with more to draw is `DRAWS_JOBS` and its own, which calls `hearJobs(model)` and
-    # `drawJobs(model, element)`.
+    # `jobs` is the initial state of a page. An open page gets changed jobs by message:
+    # setting the trait sends nothing. The script of a class with more to draw is
+    # `DRAWS_JOBS` and its own, which calls `hearJobs(model)` and `drawJobs(model,
+    # element)`.
     _esm = f"{DRAWS_JOBS}\n{(HERE / 'jobs_widget.js').read_text('utf-8')}"
     _css = sheets(HERE / "jobs.css")
     shows = "jobs"
@@ -120,7 +120,7 @@ class JobsWidget(CardsWidget):
             self.send({"jobs": {"order": order, "changed": changed}})
 
     def _offer(self, home: JobHost) -> None:
-        """Send once which acts there are, and which functions take each medium."""
+        """Send the list of acts, and the functions that take each medium, once."""
         self.job_acts = page_acts(home.acts)
         if home.uses is not None and not self.job_uses:
             self.job_uses = {

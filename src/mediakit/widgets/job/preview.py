@@ -151,7 +151,7 @@ async def _looked_at(job: AsyncJob) -> Preview:
 
 
 def _kept(job: AsyncJob) -> Preview | None:
-    """Return a result's cached preview; None without one."""
+    """Return a result's cached preview, or None if there is none."""
     cache = job.preview_cache
     text = cache.read(job.id, LOOK)
     if text is None:
@@ -222,7 +222,7 @@ def small_poster(file: BinaryIO) -> bytes:
 
 
 def picture_codec(file: BinaryIO) -> str | None:
-    """Return the codec of a video's picture, such as "h264"; None without one."""
+    """Return the codec of a video's picture, such as "h264", or None."""
     with decoder_errors(), opened(file) as container:
         if not has_moving_pictures(container):
             return None

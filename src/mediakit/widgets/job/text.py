@@ -149,7 +149,7 @@ def as_of_text(as_of: datetime | None) -> str:
     """Return when an unfinished copy was written, and how to update it."""
     if as_of is None:
         return ""
-    return f"As of {date_text(as_of)} UTC. Run the cell again to see what followed."
+    return f"As of {date_text(as_of)} UTC. Run the cell again to update it."
 
 
 def function_of(entry: Entry, catalog: Catalog) -> Function | None:

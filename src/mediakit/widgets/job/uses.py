@@ -47,7 +47,7 @@ class Use:
         return f"Open a form with this result in {label_of(self.spec)}"
 
     def value(self, made: JobOutput, before: object = None) -> object:
-        """Return the field's value with the result added, last in a list."""
+        """Return the field's value with the result added, at the end of a list."""
         if self.text is not None:
             return self.text
         if self.spec.media_kind is not None:

@@ -60,7 +60,7 @@ NO_HOST = JobHost()
 
 
 class JobView:
-    """What a page and a saved notebook show of one job."""
+    """The view of one job on a page and in a saved notebook."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ _TONES: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class Query:
-    """The search and the filters; empty texts match everything."""
+    """The search and the filters; empty strings match everything."""
 
     text: str = ""
     kind: str = ""
@@ -191,7 +191,7 @@ def settings_of(entry: Entry) -> dict[str, Any]:
 
 
 def picture_url(entry: Entry) -> str | None:
-    """Return the URL from which a result's poster can be made; None without one."""
+    """Return the URL from which a result's poster can be made, or None."""
     if not has_result(entry) or entry.media_type == "audio":
         return None
     return web_url(str(entry.output_url))

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 MAKE, HISTORY, SPEND = "Make", "History", "Spend"
 PAUSE_S = 0.5
-"""How long the history is not read again when jobs change."""
+"""The minimum time between two reads of the history when jobs change."""
 THUMB_MAX_PX = 144
 
 _open: ReplacedByCell[Studio] = ReplacedByCell()

@@ -59,7 +59,7 @@ class SweepBudget:
 
     @cached_property
     def limit_micro_usd(self) -> int | None:
-        """Return the limit; None without one, or for an invalid amount."""
+        """Return the limit; None if there is none, or if the amount is invalid."""
         try:
             return parse_usd(self.text) if self.text else None
         except InputError:
@@ -85,7 +85,7 @@ class SweepBudget:
         )
 
     def fits_text(self, plan: PlanFacts) -> str:
-        """Return how many of the new cells fit; "" without a limit."""
+        """Return how many of the new cells fit; "" if there is no limit."""
         if self.is_wrong:
             return AMOUNT
         if self.limit_micro_usd is None or not plan.counts[CellState.NEW]:
@@ -108,7 +108,7 @@ class SweepBudget:
         return not self.is_wrong and (is_free or self.sent(plan).count > 0)
 
     def run_text(self, plan: PlanFacts) -> str:
-        """Return the label of the button: the number and highest price of cells."""
+        """Return the button's label, with the number and highest price of the cells."""
         new = plan.counts[CellState.NEW]
         if not new:
             return f"Show {_cells(len(plan))} · $0.00"

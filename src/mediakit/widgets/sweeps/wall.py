@@ -199,7 +199,7 @@ class SweepWall:
         return f"{outcome.problem or ''} {NO_RETRY_WITHIN_BUDGET}".lstrip()
 
     def _retry_text(self, cell: int) -> str:
-        """Return the label of a cell's Retry button; "" without one."""
+        """Return the label of a cell's Retry button, or "" if there is none."""
         run = self._results.run
         is_over = run.outcomes[cell].status in (CellStatus.FAILED, CellStatus.UNSENT)
         if not is_over or not run.can_retry(cell):
@@ -275,8 +275,7 @@ class SweepWall:
         await self._read()
         return (
             "Stopped. Jobs that were already sent continue, and are charged when they "
-            "complete. A cell that was sent without an answer says that a job may "
-            "exist."
+            "complete. A cell whose request got no answer says that a job may exist."
         )
 
     async def _retry(self, cell: int, text: str) -> str:
@@ -375,7 +374,7 @@ def wall_of(
 
 
 def _form_opener(plan: PlanFacts) -> OpenForm | None:
-    """Return a function that opens a form for a result; None without a client."""
+    """Return a function that opens a form for a result; None if there is no client."""
     owner = plan.owner if isinstance(plan, Plan) else None
     if owner is None:
         return None

@@ -63,7 +63,7 @@ class Timeline:
     span_name: str  # of a block, such as "clip"
     rows: tuple[TimelineRow, ...]
     end_ms: float  # where the last block ends
-    limit_ms: float | None  # the required end; None without one
+    limit_ms: float | None  # the required end, or None if there is none
     gaps: tuple[Stretch, ...]  # times without a picture before the end
     problems: tuple[str, ...]
     cautions: tuple[str, ...]  # likely mistakes

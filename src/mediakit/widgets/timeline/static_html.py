@@ -26,7 +26,7 @@ BLOCK = (
 def still_html(
     axis: Axis, value: object, titles: Mapping[str, str] = NO_NAMES
 ) -> Markup:
-    """Draw a field's timeline to scale; "" without blocks."""
+    """Draw a field's timeline to scale; "" if it has no blocks."""
     timeline = timeline_of(axis, value, titles=titles)
     if not timeline.end_ms:
         return NO_HTML

@@ -23,7 +23,7 @@ Guard = Callable[[Callable[..., object]], Callable[..., None]]
 
 
 def sentence_of(error: BaseException) -> str:
-    """Return an exception as a sentence for people."""
+    """Return an exception as a sentence."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, MediakitError):

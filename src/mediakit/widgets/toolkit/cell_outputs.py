@@ -37,8 +37,8 @@ NEEDS_ANYWIDGET = (
 
 NOT_LIVE = style_tag(f"{SHOWN} .mediakit-not-live{{display:block}}") + Markup(
     '<p class="mediakit-not-live" hidden>This page cannot show live forms and jobs: '
-    "the Jupyter server may run in another environment than this kernel. mk.doctor() "
-    "in a cell names what it lacks and the line that installs it.</p>"
+    "the Jupyter server may run in a different environment than this kernel. Run "
+    "mk.doctor() in a cell to see what it lacks and how to install it.</p>"
 )
 """The text that JupyterLab shows for a widget without the widgets extension."""
 

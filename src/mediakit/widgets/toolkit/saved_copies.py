@@ -31,7 +31,7 @@ class CardsWidget(anywidget.AnyWidget):
         return f"<{self.shows}>"
 
     def carry_cards(self, handle: CardHandle) -> None:
-        """Give the page the cards of a handle on request."""
+        """Send the cards of a handle to the page on request."""
         self._cards = handle
         handle.on_write(self._tell_versions)
 

@@ -42,7 +42,7 @@ class WidgetFactory:
 def keep_in_order(comm: Any) -> None:
     """Make the browser choose the thread on which messages of a widget arrive."""
     # ipykernel 7.4 sends a user's actions on a widget to the thread that last wrote to
-    # it. So a click on Generate could be heard on one thread while an older change of a
+    # it. So a click on Generate could arrive on one thread while an older change of a
     # slider still waits on another, behind a running cell, and the wrong values would
     # be submitted. The browser sends all widgets to one thread, in order.
     if hasattr(comm, "_reply_subshell_for"):

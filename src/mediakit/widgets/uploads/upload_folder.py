@@ -35,7 +35,7 @@ def own_name(value: str) -> str | None:
 
 
 def shown_path(value: str) -> str:
-    """Return a path for people: for an upload, its original name."""
+    """Return a path for display: for an upload, its original name."""
     return own_name(value) or value
 
 
