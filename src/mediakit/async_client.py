@@ -301,7 +301,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             BalanceError: It may cost more than is left; nothing was sent.
             BudgetError: It may cost more than is left of the client's budget; nothing
                 was sent.
-            JobFailedError: The job failed, now or when it was submitted before.
+            JobFailedError: The job failed, now or in an earlier submission.
             GoneError: The service does not know the existing job for this API key.
             RateLimitError: The service asks to wait longer than this call waits.
             ServiceError: The service did not answer; the error says what was sent.
@@ -348,7 +348,7 @@ class AsyncClient(ClientFacts, ProcessBound):
             fields: The request's fields, as in `submit`.
 
         Raises:
-            JobFailedError: The job failed, now or when it was submitted before.
+            JobFailedError: The job failed, now or in an earlier submission.
             WaitTimeoutError: The timeout was reached; the job continues.
             MediakitError: Any error of `submit`.
         """

@@ -154,7 +154,7 @@ def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
     unserved = [function.path for function in catalog if function.path not in served]
     if unserved:
         raise ServiceError(
-            f"The sandbox in {home} was started before and does not serve "
+            f"The sandbox in {home} is already running and does not serve "
             f"{all_of(unserved)}. Restart the kernel that started it, or connect "
             'with another folder: home="another-folder".'
         )

@@ -456,7 +456,7 @@ def check(
 ) -> None:
     """Reject a value that is not a frame with these columns.
 
-    Days and micro-USD must have their types. `expected` describes the frame, and
+    Days and micro-USD must have the right types. `expected` describes the frame, and
     `field` is the argument's name.
     """
     import pandas as pd

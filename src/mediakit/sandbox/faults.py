@@ -84,7 +84,7 @@ class DropBefore(RequestRule):
 
 
 class DropAfter(RequestRule):
-    """Closes the connection after the request was handled."""
+    """Closes the connection after the request has been handled."""
 
     kind: Literal["drop_after"]
 

@@ -449,8 +449,8 @@ class Agreement:
         low: The lower end of its 95% interval; None if unknown.
         high: The upper end of its 95% interval; None if unknown.
         weighted_kappa: Cohen's kappa with quadratic weights, from -1 to 1: it also
-            counts how far apart score and rating are; None if it is unknown, or if
-            not both are from 1 to 5.
+            counts how far apart score and rating are; None if it is unknown, or unless
+            both are from 1 to 5.
         text: The same in sentences, as plain text.
     """
 

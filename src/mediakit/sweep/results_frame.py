@@ -177,7 +177,7 @@ def concat(results: Iterable[Results | pd.DataFrame]) -> pd.DataFrame:
         the left of `take`; one that a sweep does not have is missing in its rows.
 
     Raises:
-        InputError: There are none, or one is not results.
+        InputError: No results are given, or an argument is not results.
     """
     from mediakit.sweep.blocking import Results
 

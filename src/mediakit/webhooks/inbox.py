@@ -1,4 +1,4 @@
-"""The inbox: every accepted event, on disk, until it was handled."""
+"""The inbox: every accepted event, on disk, until it has been handled."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ async def change(request: Request) -> Response:
         await webhooks.check_callback(service, "url", changes["url"], UNCHANGED)
     if "events" in changes:
         changes["events"] = distinct(changes["events"])
-    # Read the endpoint after the host was resolved, because it may have changed in the
-    # meantime.
+    # Read the endpoint after the host has been resolved, because it may have changed in
+    # the meantime.
     changed = replace(_asked_for(request), **changes)
     endpoints.change(service.db, changed, service.clock.now_us())
     return JSONResponse(endpoint_object(changed))

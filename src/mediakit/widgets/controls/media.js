@@ -1,18 +1,19 @@
 // Media in a form: paths and URLs with their pictures and facts, uploads, earlier results
 // and painted masks.
 //
-// A file is sent to the kernel in pieces, each when the kernel asks for it: it is never
-// read as a whole, and no message is long. What is offered is refused before its first
-// byte is sent.
+// A file is sent to the kernel in pieces, each when the kernel requests it, so that the
+// file is never read as a whole and no message is large. The kernel refuses a file
+// before its first byte is sent.
 
 const MB = 1e6;
-const QUIET_MS = 3000; // after which the kernel seems busy
+const QUIET_MS = 3000; // after this, the kernel is reported as busy
 const SEARCH_MS = 300;
 
 const sizeText = (bytes) => (bytes >= MB ? `${(bytes / MB).toFixed(1)} MB` : `${Math.ceil(bytes / 1000)} kB`);
 const holdsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 
-// One path or URL. An uploaded file is shown by its own name, until somebody types there.
+// One path or URL. An uploaded file is shown by its own name until the user edits the
+// box.
 class Medium {
   constructor(form, spec, tell) {
     Object.assign(this, { form, spec, path: "" });
@@ -37,14 +38,14 @@ class Medium {
     this.showFound();
   }
 
-  // Takes a file that was just uploaded, whose name is not in the state yet.
+  // Sets a file that was just uploaded, whose name is not in the state yet.
   take(path, name) {
     this.path = path;
     fill(this.input, name);
     this.showFound();
   }
 
-  // A remote picture is fetched by the browser; nothing of it is kept.
+  // The browser fetches a remote picture; it is not stored.
   showFound() {
     const value = this.value.trim();
     const seen = this.form.state.found?.[`${this.spec.medium} ${value}`];
@@ -64,12 +65,13 @@ class Medium {
   }
 }
 
-// What stands beside a box or a list of boxes: upload, earlier results, a mask to paint.
+// The buttons beside a box or a list of boxes: upload, earlier results, a mask to
+// paint.
 function mediaTools(form, spec, zone, { take, count, value, changed }) {
   const arrived = (path, name) => {
     take(path, name);
     if (!isPainted) return;
-    // The painting is there until its mask is.
+    // The painting is shown until its mask is uploaded.
     painting.strokes = [];
     close();
     buttons[1].focus();
@@ -80,7 +82,7 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
   const opens = [["From history", `Choose one of your results for ${spec.label}`, () => new Picker(form, spec, panel, choose)]];
   if (spec.mask_of)
     opens.push(["Paint…", "Paint the mask on a frame of the video", () => openPainter(form, spec, panel, value(), painting, painted)]);
-  const painting = { strokes: [] }; // one that was closed before it was used
+  const painting = { strokes: [] }; // the strokes of a painter that was closed without using them
   let [open, isPainted] = [null, false];
   const close = () => {
     isPainted = false;
@@ -151,7 +153,7 @@ CONTROLS.media = (form, given, at) => {
   };
 };
 
-// Leaving the page ends what it uploads, so the browser asks first.
+// Leaving the page ends its uploads, so the browser asks first.
 const uploading = new Set();
 const askBeforeLeaving = (event) => event.preventDefault();
 function setUploading(upload, isUnderWay) {
@@ -167,7 +169,7 @@ class Uploads {
     this.input = Object.assign(make("input"), { type: "file", hidden: true, accept: spec.accept, multiple: spec.kind === "media_list" });
     this.input.addEventListener("change", () => {
       this.add([...this.input.files]);
-      this.input.value = ""; // the same file may be chosen again
+      this.input.value = ""; // so that the same file can be chosen again
     });
     const words = spec.limits ? ` ${spec.limits}.` : "";
     this.button = button("Upload", `Upload from this computer, or drop a file here.${words}`, () => this.input.click());
@@ -303,7 +305,7 @@ class Uploads {
   }
 }
 
-// A list of earlier results, of which one is chosen.
+// A list of earlier results to choose one from.
 class Picker {
   constructor(form, spec, panel, choose) {
     Object.assign(this, { form, spec, choose, id: newId(), requestNumber: 0, count: 0 });

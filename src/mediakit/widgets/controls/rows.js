@@ -3,8 +3,8 @@
 const MOST_UNFOLDED = 3;
 const SHORT = 24;
 
-// Rows that people add, remove, move and fold. When there are many, only those at work
-// are unfolded, and the controls of the others are not there.
+// Rows that the user can add, remove, move and fold. If there are many, only those in
+// use are unfolded, and the others have no controls.
 class Rows {
   constructor(form, spec, at) {
     Object.assign(this, { form, spec, at, rows: [], isGroup: true });
@@ -25,7 +25,7 @@ class Rows {
       const at = this.rows.findIndex((row, place) => !isSame(row.read(), wires[place]));
       this.rows.splice(at < 0 ? this.rows.length - 1 : at, 1)[0].close();
     }
-    // A timeline unfolds the row that is chosen on it.
+    // A timeline unfolds its selected row.
     const few = !this.spec.timeline && wires.length <= MOST_UNFOLDED;
     wires.forEach((wire, place) => {
       if (this.rows[place]) this.rows[place].write(wire);
@@ -71,7 +71,7 @@ class Rows {
     });
   }
 
-  // What people type meanwhile reaches the rows, which stay.
+  // The rows stay in place, so that text typed in the meantime is not lost.
   become(spec) {
     if (spec.kind !== this.spec.kind || spec.item.kind !== "object" || this.spec.item.kind !== "object") return false;
     this.spec = spec;
@@ -182,7 +182,7 @@ class Row {
   }
 }
 
-// What a folded row holds: "video · intro · 2 clips", "timestamp 500 · a.png".
+// The summary of a folded row: "video · intro · 2 clips", "timestamp 500 · a.png".
 function summaryOf(wire, item) {
   if (!wire?.of) return typeof wire === "string" ? shortName(wire) : "";
   const { fields = [] } = item.variants?.[wire.tag] ?? item;

@@ -25,7 +25,7 @@ const isGone = async (url) => {
     const isPage = headers.get("Content-Type")?.startsWith("text/html");
     return !isPage && (status === 404 || status === 410);
   } catch {
-    return false; // the storage does not allow requests from pages
+    return false; // the storage server does not allow requests from pages
   }
 };
 const NOTHING_TO_JUDGE = "This job failed, so there is no result to rate or keep.";

@@ -65,7 +65,7 @@ class Head {
     if (text) this.toldTimer = setTimeout(() => this.untell(), TOLD_MS);
   }
 
-  // Not while it is being read.
+  // Not while the user is reading it.
   untell() {
     if (this.told.matches(":hover, :focus-within")) this.toldTimer = setTimeout(() => this.untell(), TOLD_MS);
     else this.tell("");

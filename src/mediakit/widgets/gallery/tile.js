@@ -238,7 +238,7 @@ class Tile {
     };
     const { label, hint } = wall.acts.use;
     const use = makeButton(label, hint, () => fill(uses), "mk-wall-offer");
-    // A free action comes first and has the focus, so that Enter alone buys nothing.
+    // A free action comes first and has the focus, so that pressing Enter buys nothing.
     const free = made((offer) => !offer.is_paid && !offer.name.startsWith("use:"));
     const own = [...(uses.length ? [use] : []), ...free, ...made((offer) => offer.is_paid)];
     if (own.length) fill(own);

@@ -8,7 +8,7 @@ const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: 
 class Wall {
   constructor(model, el) {
     this.model = model;
-    this.waiting = new Set(); // requests without an answer yet
+    this.waiting = new Set(); // requests that have no answer yet
     this.copies = new Map(); // promises of copies that play in place of results, by job
     this.selected = new Set();
     this.tiles = new Map();
@@ -481,7 +481,7 @@ class Wall {
     else this.ask({ do: "act", job: cell.job, offer, ticked });
   }
 
-  // The browser saves it, or the kernel if pages cannot read from the storage.
+  // The browser saves it, or the kernel does if pages cannot read from the storage.
   async download(cell, offer) {
     try {
       const blob = await fetchFile(cell.url, cell);

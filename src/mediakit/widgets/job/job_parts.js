@@ -123,7 +123,7 @@ function keepHeight(block, draw) {
     block.style.minHeight = `${height}px`;
 }
 
-// A result over its input, with one slider between them; two clips play in step.
+// A result over its input, with a slider between them; two clips play in step.
 function drawCompare(stage, { result, before }, copyUrl) {
   const isVideo = result.medium === "video";
   const show = (url, label) => {

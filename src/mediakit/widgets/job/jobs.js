@@ -14,7 +14,7 @@ function hearJobs(model) {
   return () => model.off("msg:custom", onMessage);
 }
 
-// Draws a model's jobs at the end of an element; returns a function that ends that.
+// Draws a model's jobs at the end of an element; returns a function that stops this.
 function drawJobs(model, element) {
   guardPaidClicks();
   const isLines = model.get("jobs_as") === "lines";
@@ -135,7 +135,7 @@ class JobCard {
     this.compares &&= Boolean(job.before);
     set(this.root, "aria-label", job.short || job.title);
     this.part("prompt", [job.title, job.take], () => this.drawPrompt());
-    // The outcome of a job takes no less room than its progress did.
+    // The outcome of a job takes at least as much room as its progress did.
     keepHeight(this.standing, () => {
       const words = [job.word, job.tone, job.line, job.failure, job.reused, job.trouble];
       this.part("title", words, () => this.drawTitle());
@@ -405,7 +405,7 @@ class JobCard {
     showQuestion(this.actions, question, this.job.knows, answer, end);
   }
 
-  // The page fetches the file, or the kernel if the page must not.
+  // The page fetches the file, or the kernel does if the page is not allowed to.
   async turnDownload() {
     if (this.download) {
       this.download.abort();

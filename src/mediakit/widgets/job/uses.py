@@ -139,7 +139,7 @@ def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
 def _placed(
     axis: Axis, medium: MediaName, made: JobOutput, held: list[Item]
 ) -> list[Item]:
-    """Append a medium behind the last one of its kind, for its full length."""
+    """Append a medium after the last one of its kind, for its full length."""
     kind = next(_kinds_for(axis, medium))
     items = [item for item in held if not axis.is_blank(item)]
     rows = [at for at, item in enumerate(items) if axis.kind_of(item) == kind]

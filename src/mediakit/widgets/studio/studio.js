@@ -1,5 +1,5 @@
 // The lists of the studio: its head, the functions, and the history. Everything else in
-// the studio (a form, a job, a wall, the dashboard) is a widget of its own below.
+// the studio (a form, a job, a wall, the dashboard) is a separate widget below.
 
 const PLACES = ["Make", "History", "Spend"];
 const MOVES = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };

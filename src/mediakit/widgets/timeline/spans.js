@@ -1,5 +1,6 @@
-// The value of a timeline's field on the page: items ("rows") of spans with a start and a
-// length. An edit changes only what it names; parts that no timeline shows are kept.
+// The value of a timeline's field on the page: items ("rows") of spans with a start and
+// a length. An edit changes only the parts that it names; parts that no timeline shows
+// are kept.
 
 const LEAST_MS = 100;
 const NEW_BLOCK_MS = 2000;
@@ -69,7 +70,7 @@ class Spans {
     return this.with(rows, row, spans);
   }
 
-  // An item cannot be without spans, so an empty one stays.
+  // An item cannot have no spans, so an empty span stays.
   remove(rows, [row, at]) {
     const spans = this.of(rows[row]).filter((_, place) => place !== at);
     return this.with(rows, row, spans.length ? spans : [this.innerOf(rows[row]).item.start]);
@@ -84,7 +85,7 @@ class Spans {
     return [row, bare < 0 ? spans.length : bare];
   }
 
-  // Room for a new block: from a moment on, or after the last block.
+  // Room for a new block: from a given time on, or after the last block.
   room(row, from_ms) {
     const taken = this.all(row);
     const ends = taken.map(({ start_ms, length_ms }) => start_ms + length_ms);
@@ -98,7 +99,7 @@ class Spans {
     return { start_ms, length_ms: Math.max(LEAST_MS, room_ms) };
   }
 
-  // Adds an item of a kind; it replaces a last one that is empty.
+  // Adds an item of a kind; it replaces the last one if that is empty.
   addItem(rows, kind) {
     const { item } = this.spec;
     const kept = rows.length && this.isBlank(rows.at(-1)) ? rows.slice(0, -1) : rows;

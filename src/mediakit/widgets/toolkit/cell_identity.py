@@ -12,7 +12,7 @@ MAX_ANONYMOUS_RUNS = 20
 
 
 class CellPlace(NamedTuple):
-    """The place of one of several similar things: a cell, and its number there."""
+    """The place of one of several similar objects: a cell, and its number there."""
 
     cell: str = ""
     number: int = 0
@@ -30,14 +30,14 @@ Key = tuple[Any, CellPlace]
 
 
 class ReplacedByCell(Generic[C]):
-    """The latest things that cells made, by place; a rerun replaces them."""
+    """The latest objects that cells made, by place; a rerun replaces them."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[Hashable, str], tuple[str, int]] = {}
         self._things: dict[Key, C] = {}
 
     def next_key(self, kind: Any, cell: NotebookCell | None) -> Key:
-        """Return the place of the next thing of a kind."""
+        """Return the place of the next object of a kind."""
         if cell is None:
             return kind, CellPlace()
         name = cell.id if cell.is_known else ""
@@ -45,20 +45,20 @@ class ReplacedByCell(Generic[C]):
         return kind, CellPlace(name, count if run == cell.run else 0)
 
     def key(self, kind: Any, cell: NotebookCell | None) -> Key:
-        """Return the place of a new thing, and count it."""
+        """Return the place of a new object, and count it."""
         key = self.next_key(kind, cell)
         if cell is not None:
             self._made[kind, key[1].cell] = (cell.run, key[1].number + 1)
         return key
 
     def replace(self, key: Key, thing: C) -> C | None:
-        """Put a thing in its place; return the previous one."""
+        """Put an object in its place; return the previous one."""
         before = self._things.get(key)
         self._things[key] = thing
         return before
 
     def remove(self, key: Key, thing: C) -> None:
-        """Forget a closed thing, unless another has replaced it."""
+        """Forget a closed object, unless another has replaced it."""
         if self._things.get(key) is thing:
             del self._things[key]
 

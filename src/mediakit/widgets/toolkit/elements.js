@@ -1,4 +1,4 @@
-// Elements, texts and players that all widgets draw with.
+// The elements, texts and players that all widgets use.
 //
 // All text is set as text, never as markup. Each widget's script begins with this file.
 

@@ -1,7 +1,8 @@
-// Keeps the cards in the notebook current where the kernel's outputs no longer reach it:
-// JupyterLab drops them once its page was reloaded or the notebook was reopened. The kernel
-// lists the current versions; missing or older cards are requested and written into the
-// notebook. Outside JupyterLab's notebooks there is nothing to write.
+// Keeps the cards in the notebook current where the kernel's outputs no longer reach
+// it: JupyterLab drops them once its page has been reloaded or the notebook has been
+// reopened. The kernel lists the current versions; missing or older cards are requested
+// and written into the notebook. Outside JupyterLab's notebooks there is nothing to
+// write.
 
 const COPY_MARK = /data-card="([0-9a-f]+)" data-version="(\d+)"/;
 const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";

@@ -32,7 +32,7 @@ from mediakit.widgets.uploads.upload_folder import IncomingFile, UploadFolder, o
 PIECE_BYTES = 1 << 19
 """Some front ends lose messages of 1 MB; more than this makes nothing faster."""
 PAGE_PATIENCE_S = 5.0
-"""How long a page that is still there may take for a piece."""
+"""How long an open page may take to send a piece."""
 CUT_OFF = (
     "{} did not arrive, because the page was left, closed or reloaded during the "
     "upload. Choose the file again."

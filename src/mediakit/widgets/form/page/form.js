@@ -1,16 +1,16 @@
 // A form: its fields, its price with the buttons that pay, and its jobs.
 //
-// Values live on the page. An edit sends what the kernel has not heard of yet, one message at
-// a time. Generate sends every value and the price that stands on the button.
+// The page holds the values. An edit sends what the kernel does not have yet, one
+// message at a time. Generate sends every value, and the price on the button.
 
 const ANSWER_MS = 3000;
-const LATE_MS = 500; // after which a price is known to be that of earlier values
+const LATE_MS = 500; // after this, a price is marked as outdated
 const RECIPE_BYTES = 256 * 1024;
 const FOCUSABLE = "input:not([type=file]), textarea, select, button";
 const CODE_HINT = "This call does the same. Click the code to select all of it.";
 
 // Listens once for each model, and keeps what the kernel sends until it is drawn.
-const PARTS = ["values", "names", "found"]; // of which only what has changed is sent
+const PARTS = ["values", "names", "found"]; // only their changed entries are sent
 function hearForm(model) {
   const onMessage = ({ form }) => {
     const state = model.get("form");
@@ -26,7 +26,7 @@ function showError(place, text) {
   place.replaceChildren(...(text ? [makeRole("mk-error", "alert", text)] : []));
 }
 
-// Code behind a button, with another one that copies it.
+// Code behind a button, with a second button that copies it.
 const FORM_KEYS = [
   ["Tab", "next field"],
   ["↑ ↓", "change a number"],
@@ -65,7 +65,8 @@ class Code {
     try {
       await navigator.clipboard.writeText(this.code.textContent);
     } catch {
-      // Without a secure context the browser offers no clipboard; a selection is next.
+      // Without a secure context there is no clipboard, so the code is selected
+      // instead.
       getSelection().selectAllChildren(this.code);
       words = "Press Ctrl+C to copy";
     }
@@ -77,11 +78,11 @@ class Code {
 class Form {
   constructor(model, el) {
     Object.assign(this, { model, view: newId(), number: 0, heardNumber: 0, focused: 0 });
-    this.members = new Set(); // what stands at a place and has a line for problems
+    this.members = new Set(); // elements with a place and a line for problems
     this.media = new Set();
     this.uploads = new Map();
     this.fields = new Map();
-    this.edits = new Map(); // the number of the last message that holds a field's edit
+    this.edits = new Map(); // the number of the last message with an edit of each field
     this.unsent = new Set();
     this.build();
     el.append(this.root);
@@ -94,7 +95,7 @@ class Form {
     this.writeValues(Object.keys(this.state.values));
     this.showState();
     this.showFocus();
-    // Another page, or this one before it was loaded again, may have sent these.
+    // Another page, or this page before a reload, may have sent these.
     if (this.state.arriving?.length) this.send({ do: "upload", kind: "loaded" });
   }
 
@@ -113,7 +114,7 @@ class Form {
     for (const member of this.fields.values()) member.control.close?.();
   }
 
-  // -- what is there once
+  // -- built once
 
   build() {
     const { title, doc, facts } = this.state.head;
@@ -139,13 +140,13 @@ class Form {
     this.past.append(this.pastText, button("Show its results", "Nothing is sent", () => this.model.send({ do: "sweep", past: true })));
     this.code = new Code("Copy as Python", (open) => this.model.send({ do: "code", open }));
     this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root, makeKeys(FORM_KEYS));
-    this.wide = make("div", "mk-wide-slot"); // what needs the whole width
+    this.wide = make("div", "mk-wide-slot"); // elements that need the whole width
     this.root.append(head, this.wide, body);
     this.takeDrops();
   }
 
-  // A result that was saved brings its settings, wherever it is dropped but on a field
-  // that takes it as a file.
+  // A saved result that is dropped on the form fills in its settings, unless it is
+  // dropped on a field that takes it as a file.
   takeDrops() {
     const listen = (name, act) =>
       this.root.addEventListener(name, (event) => {
@@ -168,7 +169,7 @@ class Form {
   buildPay() {
     const pay = make("div", "mk-frame mk-column mk-pay");
     const row = (...parts) => makeBox("mk-row", ...parts);
-    this.amount = makeRole("mk-row mk-price", "status"); // read aloud; the balance below is not
+    this.amount = makeRole("mk-row mk-price", "status"); // read aloud, unlike the balance below
     this.go = button("Generate", "Send the request; you pay when it completes", () => this.generate(), "mk-go mk-paid");
     this.go.disabled = true;
     this.ownedText = makeRole("", "status");
@@ -203,7 +204,7 @@ class Form {
 
   // -- fields
 
-  // A field with its label, its control and a line below it; it is known by its place.
+  // A field with its label, its control and a line below; its place identifies it.
   field(spec, at) {
     const member = { spec, where: at.where, note: make("div", "mk-note mk-small-print"), used: false, isInner: Boolean(at.isInner) };
     const tell = () => {
@@ -250,7 +251,7 @@ class Form {
     return member;
   }
 
-  // What a field does, behind a button: by click, key and touch.
+  // The description of a field, behind a button that works by click, key and touch.
   helpOf({ label, help }) {
     const text = make("div", "mk-quiet mk-small-print mk-help-text", help);
     text.id = newId();
@@ -271,7 +272,7 @@ class Form {
     this.members.delete(member);
   }
 
-  // Fields whose description stays keep their place on the page, and their focus.
+  // Fields whose description is unchanged keep their place on the page, and the focus.
   showFields() {
     const { fields } = this.state.schema;
     const before = this.fields;
@@ -331,7 +332,7 @@ class Form {
     member.timeline.draw();
   }
 
-  // Writes a citation where the cursor is in the prompt, as if it were typed there.
+  // Inserts a citation at the cursor in the prompt, as if it had been typed there.
   addCitation(citation) {
     const { input } = this.fields.get("prompt").control;
     const [before, after] = [input.value.slice(0, input.selectionStart), input.value.slice(input.selectionEnd)];
@@ -341,7 +342,7 @@ class Form {
     this.edited("prompt");
   }
 
-  // Gives what the prompt cites its new number; what was removed is cited no more.
+  // Renumbers the citations in the prompt, and removes those of removed media.
   renumber(tag, numbers) {
     const { control } = this.fields.get("prompt");
     const text = control.read();
@@ -355,7 +356,7 @@ class Form {
     this.edited("prompt");
   }
 
-  // -- what people do
+  // -- user actions
 
   edited(name) {
     this.unsent.add(name);
@@ -374,11 +375,11 @@ class Form {
     this.unsent.clear();
     const values = Object.fromEntries([...this.edits.keys()].map((name) => [name, this.valueOf(name)]));
     this.send({ do: "edit", values });
-    // A message that was lost is not waited for.
+    // Do not wait for a lost message.
     this.timer = setTimeout(() => this.sendEdits(), ANSWER_MS);
   }
 
-  // Whether the price that is shown may not be that of what is on the page.
+  // Whether the displayed price may not be that of the values on the page.
   setLate(isLate) {
     if (!isLate) {
       clearTimeout(this.lateTimer);
@@ -393,7 +394,7 @@ class Form {
     try {
       this.model.send({ ...content, view: this.view, number: this.number });
     } catch {
-      this.lost = true; // there is no kernel at all
+      this.lost = true; // there is no kernel
       showError(this.error, KERNEL_GONE);
     }
   }
@@ -413,7 +414,7 @@ class Form {
     this.send({ do: "generate", values, edited, price: price.ends ?? null, another: go.another });
   }
 
-  // -- what the kernel says
+  // -- messages from the kernel
 
   onKernelMessage({ form, heard, set: forced = [], upload, brings }) {
     if (upload) this.uploads.get(upload.id)?.(upload);
@@ -426,7 +427,7 @@ class Form {
     if (form) {
       if (form.schema) this.showFields();
       const names = Object.keys(form.values ?? {}).filter((name) => this.fields.has(name));
-      // What was typed since stays; the kernel will hear of it.
+      // Text that was typed since then stays, and will be sent to the kernel.
       const isOpen = (name) => !this.edits.has(name) && !this.unsent.has(name);
       this.writeValues(names.filter((name) => isOpen(name) && (!isMine || forced.includes(name))));
       if (form.schema) this.writeValues([...this.fields.keys()].filter(isOpen));
@@ -450,7 +451,7 @@ class Form {
     this.root.classList.toggle("mk-returns", Boolean(state.returns));
     for (const [name, member] of this.fields) {
       const isOff = name in state.off;
-      // The reason stays in reach of screen readers.
+      // Screen readers can still read the reason.
       for (const part of member.root.children) part.toggleAttribute("inert", isOff && part !== member.note);
       member.root.classList.toggle("mk-off", isOff);
       member.require(state.required.includes(name));
@@ -469,9 +470,9 @@ class Form {
     this.past.hidden = !state.past;
   }
 
-  // Each problem stands at the nearest place around it that is on the page. That
-  // something is missing is said only where somebody was: what was just added is not
-  // wrong, it is empty.
+  // Each problem is shown at the nearest enclosing place on the page. A missing value
+  // is reported only in places that the user has visited, because a new item is empty,
+  // not wrong.
   showNotes() {
     const { state } = this;
     if (!state.problems) return;
@@ -571,7 +572,7 @@ class Form {
     this.lines.replaceChildren(table, ...notes.map((note) => make("div", "mk-quiet", note)));
   }
 
-  // Once the form is on the page, and only once for each wish.
+  // Once the form is on the page, and once for each request.
   showFocus(tries = 40) {
     clearTimeout(this.focusing);
     const { focus } = this.state;

@@ -1,6 +1,6 @@
-// The part of a form that varies fields, and runs every combination.
+// The part of a form that varies fields and runs all combinations.
 
-const MOST_LINES = 8; // of a box of values, before it scrolls
+const MOST_LINES = 8; // lines of a box of values before it scrolls
 
 class Sweep {
   constructor(form) {
@@ -25,7 +25,7 @@ class Sweep {
     this.root.append(ticks, this.boxes, amounts, this.plan, this.status, this.fits, row, this.error, this.code.root);
   }
 
-  // Until the kernel answers, the button says that it was heard.
+  // Until the kernel responds, the button shows that the click was received.
   start() {
     const { textContent: run } = this.run;
     write(this.run, "Running…");
@@ -103,7 +103,7 @@ class Sweep {
     }
     let show = () => {};
     if (way === "choices") {
-      // One option a message: the kernel may not have answered the last one yet.
+      // One option per message: the kernel may not have responded to the last one yet.
       const inputs = options.map((text, option) => ticked(text, (on) => this.tell({ axis: name, option, on })));
       root.append(makeBox("mk-flow mk-ticks", ...inputs.map(({ line }) => line)));
       show = (axis) => inputs.forEach(({ input }, at) => (input.checked = axis.ticked.includes(at)));
