@@ -418,7 +418,7 @@ def test_a_url_is_requested_without_a_key(monkeypatch: pytest.MonkeyPatch) -> No
     refused = page(status="401 No")
     with ScriptedServer(answers(json_page(DOCUMENT)), answers(refused)) as server:
         assert len(Catalog.from_openapi(server.base_url)) == len(DECLARED)
-        with pytest.raises(InputError, match="answers 401"):
+        with pytest.raises(InputError, match="returned 401"):
             Catalog.from_openapi(server.base_url)
 
     assert len(server.requests) == 2
