@@ -71,11 +71,12 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
     if isinstance(api_key, str):
         checked_key(api_key)
     if base_url and not api_key:
-        accepted = "the key of the service: set MEDIAKIT_API_KEY, or pass api_key="
+        accepted = "the service's API key: set MEDIAKIT_API_KEY, or pass api_key="
         raise InputError("api_key", got=None, accepted=accepted)
     if api_key and not base_url:
         accepted = (
-            "the URL of the key's service: set MEDIAKIT_BASE_URL, or pass base_url="
+            "the URL of the service that the key is for: set MEDIAKIT_BASE_URL, or "
+            "pass base_url="
         )
         raise InputError("base_url", got=None, accepted=accepted)
 

@@ -225,7 +225,7 @@ def test_a_web_page_that_answers_an_upload_is_no_upload(
     with Storage() as storage:
         storage.puts, storage.put_page = [status], page
         client = client_of(storage, tmp_path)
-        with pytest.raises(ServiceError, match="a web page answered"):
+        with pytest.raises(ServiceError, match="a web page was returned"):
             run(client, lambda: client.upload(file))
         storage.put_page = b""
         again = client_of(storage, tmp_path)

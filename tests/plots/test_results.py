@@ -221,7 +221,9 @@ def test_a_ranking_has_intervals_and_groups_stay_apart():
     axes = ranking(bradley_terry(WINS))
     assert ticks(axes.yaxis) == ["a", "b", "x", "y"]
     assert cells(axes)[0] == "2 won, 1 lost"
-    assert notes(axes) == ["rows on two sides of a dotted line were never compared"]
+    assert notes(axes) == [
+        "rows on opposite sides of a dotted line were never compared"
+    ]
     assert [line.get_ydata()[0] for line in axes.lines] == [1.5]
     segments = [line[:, 0].tolist() for line in axes.collections[0].get_segments()]
     assert np.allclose(segments, axes.frame[["low", "high"]].to_numpy())

@@ -71,8 +71,8 @@ class OwnRate:
         known_micro_usd, hold_micro_usd = listed.hold_micro_usd, own.hold_micro_usd
         if known_micro_usd is None:
             note += (
-                " The price list gives no highest price for it, so it cannot run under "
-                f"a budget. {USE}"
+                " The price list has no maximum price for it, so it cannot run under a "
+                f"budget. {USE}"
             )
             kind = EstimateKind.UPPER_BOUND
             return replace(own, high=None, kind=kind, notes=(note,))

@@ -320,7 +320,7 @@ def error_of(
 
 
 _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
-    401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
+    401: (AuthError, "The API key is missing or invalid; set MEDIAKIT_API_KEY."),
     403: (AuthError, "This API key is not allowed to access {}."),
     404: (NotFoundError, "The service could not find {}."),
     409: (ConflictError, "The state of {} does not allow this."),

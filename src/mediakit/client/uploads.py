@@ -225,15 +225,16 @@ class Uploads:
                     raise ServiceError(
                         f"{name} could not be uploaded ({error.reason}). {NO_JOB} "
                         "Check the network, then repeat the call. If the storage is "
-                        f"slow, {TIMEOUT} sets how many seconds it may take to answer."
+                        f"slow, {TIMEOUT} sets how many seconds it may take to respond."
                     ) from None
             else:
                 status = answer.status
                 if 200 <= status < 300 and answer.is_web_page:
                     raise ServiceError(
-                        f"{name} could not be uploaded: a web page answered in place "
-                        f"of the storage ({status}). {NO_JOB} You may need to sign in "
-                        "to this network first; then repeat the call.",
+                        f"{name} could not be uploaded: a web page was returned "
+                        f"instead of the storage service's response ({status}). "
+                        f"{NO_JOB} You may need to sign in to this network first; "
+                        "then repeat the call.",
                         status=status,
                     )
                 if 200 <= status < 300:

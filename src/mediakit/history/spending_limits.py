@@ -62,9 +62,8 @@ class BudgetUse:
 _OF_ONE_CLIENT = re.compile("client [0-9a-f]{32}")
 THE_SWEEPS = "the sweep's budget"  # users do not know the sweep's ID
 MAY_BE_MADE = (
-    "This call sent nothing, but an earlier attempt was not answered and may have "
-    "created a job: client.resume() sends it again, under the budget of that earlier "
-    "attempt."
+    "This call sent nothing, but an earlier attempt got no answer and may have created "
+    "a job: client.resume() sends it again, under the budget of that earlier attempt."
 )
 
 

@@ -435,7 +435,7 @@ def ranking(
         between.set_color(canvas.palette.quiet)
     notes = []
     if len(first_rows):
-        notes = ["rows on two sides of a dotted line were never compared"]
+        notes = ["rows on opposite sides of a dotted line were never compared"]
     canvas.label("strength (log-odds of winning), with its 90% interval", notes=notes)
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 

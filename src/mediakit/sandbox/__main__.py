@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
     add("--port", type=int, default=0, help="port; 0 takes a free one (default)")
-    add("--api-key", help="the API key to accept (default: one is made)")
+    add("--api-key", help="the API key to accept (default: a generated one)")
     add("--data-dir", type=Path, help="data directory (default: a temporary one)")
     add("--balance-usd", default="100", help="opening balance of a new data directory")
     add("--concurrency", type=int, default=2, help="jobs that run at once (default: 2)")

@@ -129,7 +129,7 @@ class DailyReader:
             raise InputError(
                 "start",
                 got=whole[0].isoformat(),
-                accepted=f"a day up to today at the service, {today} in UTC",
+                accepted=f"the service's current day, {today} in UTC, or earlier",
                 spec="4.19",
                 then=FUTURE,
             )
@@ -299,7 +299,7 @@ class MonthlyReader:
         if month is None and now != month_read:
             return now, await read(now)
         if month_read > now:
-            accepted = f"a month up to this one at the service, {now}"
+            accepted = f"the service's current month, {now}, or earlier"
             raise InputError(
                 "month", got=month_read, accepted=accepted, spec="4.19", then=FUTURE
             )

@@ -117,7 +117,7 @@ def light_and_colour(path: Path, row: Mapping[str, Any]) -> dict[str, float | st
     return {
         "light": sum(lights) / len(lights) if lights else float("nan"),
         "colour": sum(colours) / len(colours) if colours else float("nan"),
-        REASON: "; ".join(reasons) or "The prompt names no light and no colour.",
+        REASON: "; ".join(reasons) or "The prompt names neither light nor colour.",
     }
 
 
@@ -420,7 +420,7 @@ def _checked_base_url(base_url: str) -> str:
     if web_url(base_url):
         with suppress(httpx.InvalidURL):
             return str(httpx.URL(base_url))
-    accepted = "an http(s) URL without spaces and line ends"
+    accepted = "an http(s) URL without spaces or line breaks"
     raise InputError("base_url", got=base_url, accepted=accepted)
 
 

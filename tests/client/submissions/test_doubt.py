@@ -210,7 +210,7 @@ def test_the_same_call_moves_an_unanswered_submit_to_its_own_budget_or_sends_not
     posts_n = len(service.posts)
 
     kite: dict[str, Any] = {"prompt": "a kite", "take": take, **CLIP}
-    may_be_made = "an earlier attempt was not answered and may have created a job"
+    may_be_made = "an earlier attempt got no answer and may have created a job"
     service.on_submit = service.accepts
     with pytest.raises(mk.BudgetError, match=may_be_made) as caught:
         opened(budget="$0.30").submit("text-to-video", **kite)

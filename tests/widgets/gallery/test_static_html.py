@@ -232,7 +232,7 @@ def test_the_size_is_bounded_whatever_the_number_of_cells(
     html = saved(cells)
 
     assert len(json.dumps(html, ensure_ascii=False).encode()) < MAX_NOTEBOOK_BYTES
-    assert "more cells are not written here" in html
+    assert "more cells are not shown here" in html
 
 
 def test_posters_shrink_until_all_have_room() -> None:

@@ -54,7 +54,7 @@ class TextToImage(
     media_type="image",
     closed=False,
     purpose=Purpose.PICTURE,
-    choose="A picture from words, which can also begin a video.",
+    choose="A picture from words, which can also be the start of a video.",
     colours=("#999933", "#a3a33a"),
 ):
     """Make a picture from a prompt."""

@@ -179,7 +179,7 @@ class RunningSandbox:
             except Exception as error:  # noqa: BLE001 - whatever it is, it may pass
                 # A taken port or a full disk can be free again later.
                 if not has_failed:
-                    words = "The sandbox in %s cannot be served and is tried again: %s"
+                    words = "The sandbox in %s cannot be served; trying again: %s"
                     logger.warning(words, self._data_dir.path, error)
                 has_failed = True
             if self._host is not None:
@@ -191,7 +191,7 @@ _locks: dict[Path, threading.RLock] = {}
 
 
 def _lock_of(data_dir: DataDir) -> "threading.RLock":
-    """Return the lock of one data directory, so that a hung one blocks no other."""
+    """Return the lock of a data directory, so that a hung one blocks no others."""
     return _locks.setdefault(data_dir.path, threading.RLock())
 
 

@@ -1,8 +1,8 @@
-"""The controls of fields, and the words about fields for people.
+"""The controls of fields, and the texts about fields that users see.
 
-A control is two files of one name: a `Control` in Python and its half in JavaScript. To
-add one, add the two files here, and the control to `CONTROLS`. Nothing here names a
-form or a particular field.
+A control is two files with one name: a `Control` in Python, and its counterpart in
+JavaScript. To add one, add the two files here, and the control to `CONTROLS`. Nothing
+here names a form or a particular field.
 """
 
 from mediakit.widgets.controls.choice import Choice

@@ -14,7 +14,7 @@ CONTROLS.choice = (form, spec, at) => {
   };
 };
 
-// A choice is a place among the options, which may be others.
+// A choice is an index of the options, which may differ.
 CONTROLS.choice.carried = (spec, before) => {
   const place = before.wire === null ? -1 : spec.options.indexOf(before.spec.options[before.wire]);
   return place < 0 ? undefined : place;
@@ -23,7 +23,7 @@ CONTROLS.choice.carried = (spec, before) => {
 function fewChoices(spec, at) {
   const root = make("div", "mk-few");
   let chosen = 0;
-  let counts = null; // what another field sets, which is not the value of this one
+  let counts = null; // a choice that another field sets, which is not this field's value
   const draw = () => buttons.forEach((each, place) => set(each, "aria-pressed", String(place === (counts ?? chosen))));
   const buttons = spec.options.map((text, place) =>
     button(text, "", () => {

@@ -51,7 +51,7 @@ class Choice(Control):
         return {"options": options, "none": none, "few": is_few}
 
     def unit(self, spec: FieldSpec) -> None:
-        """Return no unit: each option has it."""
+        """Return no unit, because each option has it."""
 
 
 def _choices(spec: FieldSpec) -> tuple[object, ...]:

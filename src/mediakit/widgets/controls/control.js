@@ -1,16 +1,16 @@
-// What all controls share. A control is made from what the kernel says of its field
-// ("spec"), and is { root, read, write } and more:
+// The parts that all controls share. A control is made from the kernel's description of
+// its field ("spec"), and is { root, read, write } and more:
 //
-// - read() and write(wire) are about what the kernel calls the wire of the value. Writing
-//   changes only what differs, so that the focus and the cursor stay.
+// - read() and write(wire) use the wire form of the value, as the kernel calls it.
+//   Writing changes only what differs, so that the focus and the cursor stay.
 // - input is the element that the label names; without one, isGroup, isTick or isNamed says
 //   how the field is named.
-// - become(spec) makes it the control of another field of its name, in place, and tells
-//   whether that can be; reveal(place) shows what is inside at a place; note() is a line
-//   below it; close() ends it.
+// - become(spec) turns it into the control of another field with its name, in place, and
+//   returns whether that is possible; reveal(place) shows the part at a place inside it;
+//   note() returns a line to show below it; close() ends it.
 //
-// `at` says where it stands: at.where() is its place, such as "tracks[0].id", and at.tell()
-// is called after each change by hand.
+// at.where() is the place of the control, such as "tracks[0].id", and at.tell() is
+// called after each change by the user.
 
 let lastId = 0;
 const newId = () => `mk-${Date.now().toString(36)}-${(lastId += 1)}`;
@@ -34,20 +34,21 @@ const box = (tag, traits, tell) => {
 // The function (form, spec, at) that makes each control, by its name in Python; the
 // control's file adds it. It may have
 // - isFramed: in a row of a list, it is drawn without a field around it.
-// - carried(spec, before): what it takes over from another field of its name and kind.
+// - carried(spec, before): the value that it takes over from another field with its
+//   name and kind.
 const CONTROLS = {};
 
 const isAround = (place, inner) =>
   place === inner || (place !== null && inner.startsWith(place) && ".[".includes(inner[place.length]));
 
-// What switches an optional value on, with its name.
+// The switch that enables an optional value, with its name.
 function switching(spec, turn) {
   const [line, tick] = [make("label", "mk-row mk-check mk-optional"), makeTick(turn)];
   line.append(tick, make("span", "", spec.label));
   return { line, tick };
 }
 
-// A chooser, and what is chosen by it.
+// A menu, and the control of what is chosen in it.
 const chooser = (spec, names, choose) => {
   const input = make("select");
   const all = spec.none ? [null, ...names] : names;

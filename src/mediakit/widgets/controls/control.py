@@ -1,7 +1,7 @@
-"""A control: which fields it takes, and what the page shows and holds of their values.
+"""A control: the fields that it takes, and the form of their values on the page.
 
 The page holds numbers and JSON as typed text, and a choice as an index. It has neither
-null nor empty texts. A half-typed value is still a value.
+null nor empty strings. A half-typed value is still a value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HELP_FROM = 25
 
 
 class Control(ABC):
-    """The Python half of a control.
+    """The Python part of a control.
 
     The JavaScript half is the file of the same name beside it, which sets
     `CONTROLS[name]`.
@@ -38,7 +38,7 @@ class Control(ABC):
 
     @property
     def script(self) -> Path:
-        """Return the file of the JavaScript half."""
+        """Return the file of the JavaScript part."""
         return Path(inspect.getfile(type(self))).with_suffix(".js")
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Control(ABC):
         """
 
     def payload(self, spec: FieldSpec, path: str, prompts: str) -> Payload:
-        """Return what the page must know of a field besides its name and label.
+        """Return the data that the page needs about a field besides its name and label.
 
         Args:
             spec: The field.

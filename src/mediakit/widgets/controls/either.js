@@ -1,4 +1,4 @@
-// A value of one of several shapes; what was filled in stays when another is chosen.
+// A value of one of several shapes; its values stay when another shape is chosen.
 CONTROLS.either = (form, spec, at) => {
   const root = make("div", "mk-column mk-list");
   const shapes = Object.keys(spec.variants);

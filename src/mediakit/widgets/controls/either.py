@@ -22,7 +22,7 @@ from mediakit.widgets.controls.messages import option_text, titled
 
 
 class Either(Control):
-    """A chooser of the shape, and the control of that shape."""
+    """A menu of the shapes, and the control of the chosen shape."""
 
     name = "either"
 

@@ -1,8 +1,9 @@
-// Numbers or texts, a box for each.
+// Numbers or strings, a box for each.
 CONTROLS.items = (form, spec, at) => {
   const [root, items] = [make("div", "mk-column mk-list"), make("div", `mk-flow mk-items ${spec.text ? "mk-texts" : ""}`)];
   const boxes = [];
-  // Where other fields say how many there are, all of them are added and removed at once.
+  // If other fields determine the number of items, all of them are added and removed at
+  // once.
   let followed;
   const needed = () => (at.isInner ? undefined : form.state.lists?.[spec.name]);
   const draw = () => {
@@ -52,7 +53,7 @@ CONTROLS.items = (form, spec, at) => {
       texts.forEach((text, place) => (boxes[place] ? fill(boxes[place], text) : grow(text)));
       draw();
     },
-    // Follows another field that has changed, such as one more picture.
+    // Follows a change of another field, such as an added picture.
     follow() {
       const [count, first] = needed() ?? [];
       const isOther = followed && count && count !== followed;

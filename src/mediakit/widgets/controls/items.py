@@ -1,4 +1,4 @@
-"""A list of numbers or texts, a box for each."""
+"""A list of numbers or strings, a box for each."""
 
 from __future__ import annotations
 

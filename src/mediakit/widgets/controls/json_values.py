@@ -19,7 +19,7 @@ FURTHER = FieldSpec(
 
 
 class Unreadable(str):
-    """A typed text that its control cannot read, and the reason."""
+    """Typed text that its control cannot read, and the reason."""
 
     reason: str
 
@@ -71,7 +71,7 @@ def read_further(text: str, known: Mapping[str, object]) -> object:
 
 
 def sendable(value: object) -> object:
-    """Return a value without unreadable texts, which become None or are left out."""
+    """Return a value without unreadable text, which becomes None or is left out."""
     if isinstance(value, Unreadable):
         return None
     if isinstance(value, list | tuple):

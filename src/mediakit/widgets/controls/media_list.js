@@ -1,4 +1,4 @@
-// Several media, in an order that people can change, one line each.
+// Several media, in an order that the user can change, one line each.
 CONTROLS.media_list = (form, spec, at) => {
   const [root, list] = [make("div", "mk-column mk-media"), make("div", "mk-column mk-mediarows")];
   const rows = [];
@@ -38,7 +38,7 @@ CONTROLS.media_list = (form, spec, at) => {
     form.members.delete(row);
     row.root.remove();
   };
-  // What the prompt cites goes on to be cited, by its new number.
+  // Citations in the prompt follow their media to the new numbers.
   const renumbered = (act) => {
     const before = given();
     act();

@@ -1,4 +1,4 @@
-"""Several media, in an order that people can change."""
+"""Several media, in an order that the user can change."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 OTHERS = re.compile(r"(?<= unless ).*(?= is given)")
 """Alternative fields, by name."""
 DESCRIBED = {"modify_region_roi": "Describe the region to replace"}
-"""How to enter a text, if not "Enter a ..."."""
+"""How to enter a value, if not "Enter a ..."."""
 SPAN_WORDS = {"keyframes": "clips"}
 """The names that video editors use for items on a timeline, by API name."""
 OPTION_TITLES = {("Audio", "native"): "Generated"}

@@ -1,4 +1,4 @@
-// A number: typed into a box, or drawn on a slider if it is bounded.
+// A number: typed into a box, or set with a slider if it is bounded.
 
 CONTROLS.number = (form, spec, at) => (spec.reach ? reachedNumber(spec, at) : freeNumber(spec, at));
 
@@ -6,7 +6,7 @@ CONTROLS.number = (form, spec, at) => (spec.reach ? reachedNumber(spec, at) : fr
 const scaled = (text, factor) =>
   text.trim() && Number.isFinite(Number(text)) ? String(Number((Number(text) * factor).toPrecision(15))) : text;
 
-// A number in a box that may be empty; a seed has a dice.
+// A number in a box that may be empty; a seed has a button that draws a number.
 function freeNumber(spec, at) {
   const input = box("input", { inputMode: "decimal", placeholder: spec.placeholder ?? "" }, at.tell);
   const root = spec.seed ? make("div", "mk-row mk-seed") : input;
@@ -24,8 +24,9 @@ function freeNumber(spec, at) {
   return { root, input, read, write };
 }
 
-// A bounded number: typed into a box, or drawn on a slider. What is typed is not limited,
-// since 1 may become 13. A box that was emptied takes the last number within the bounds.
+// A bounded number: typed into a box, or set with a slider. Typed numbers are not
+// limited, because 1 may become 13. An emptied box returns to the last number within
+// the bounds.
 function reachedNumber(spec, at) {
   const [least, most, step] = spec.reach;
   const root = make("div", "mk-number");
@@ -34,10 +35,11 @@ function reachedNumber(spec, at) {
   const isWithin = () => isNumber() && Number(input.value) >= least && Number(input.value) <= most;
   const follow = () => {
     set(input, "aria-valuenow", isNumber() ? input.value : null);
-    if (slider && isNumber()) slider.value = input.value; // at its end, if it is beyond
+    if (slider && isNumber()) slider.value = input.value; // the slider stops at its end
     if (isWithin()) kept = input.value;
   };
-  // A number box of the browser's own would take the mouse wheel, which scrolls the page.
+  // The browser's own number box would react to the mouse wheel, which should scroll
+  // the page.
   const input = Object.assign(make("input"), { inputMode: "decimal", autocomplete: "off" });
   const aria = { role: "spinbutton", "aria-valuemin": least, "aria-valuemax": most, "aria-label": spec.label };
   for (const [name, value] of Object.entries(aria)) input.setAttribute(name, value);
@@ -51,7 +53,7 @@ function reachedNumber(spec, at) {
     input.value = kept;
     at.tell();
   });
-  // The arrow keys go by the step, and what is typed may be any number.
+  // The arrow keys change the number by the step; any number may be typed.
   input.addEventListener("keydown", (event) => {
     const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!way) return;

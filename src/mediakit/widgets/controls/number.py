@@ -1,4 +1,4 @@
-"""A number: typed into a box, or drawn on a slider if it is bounded."""
+"""A number: typed into a box, or set with a slider if it is bounded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-// An object: the fields inside it, framed.
+// An object: the fields inside it, in a frame.
 
-// An object under its name, with a switch when it may be left out.
+// An object under its name, with a switch if it is optional.
 CONTROLS.object = (form, spec, at) => {
   const root = make("div", "mk-column mk-list");
   const frame = new Frame(form, spec.fields ?? [], at);
@@ -46,7 +46,7 @@ CONTROLS.object = (form, spec, at) => {
 
 CONTROLS.object.isFramed = true;
 
-// The fields of an object, framed.
+// The fields of an object, in a frame.
 class Frame {
   constructor(form, fields, at) {
     this.form = form;
@@ -56,7 +56,7 @@ class Frame {
     this.become(fields);
   }
 
-  // The fields of another object; those that both have stay in place.
+  // Shows the fields of another object; the fields of both stay in place.
   become(fields) {
     const before = this.members;
     this.members = new Map();

@@ -1,4 +1,4 @@
-"""An object: the fields inside it, framed."""
+"""An object: the fields inside it, in a frame."""
 
 from __future__ import annotations
 

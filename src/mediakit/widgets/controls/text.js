@@ -1,4 +1,4 @@
-// A text, in a box of one or several lines.
+// Text, in a box of one or several lines.
 
 const NEARLY = 0.75;
 
@@ -10,7 +10,7 @@ CONTROLS.text = (form, spec, at) => {
     input,
     read: () => input.value,
     write: (text) => fill(input, text ?? ""),
-    // A short name is counted only when it gets long.
+    // The characters of a short field are counted only when the text gets long.
     note: () =>
       spec.most && (spec.long || count() >= spec.most * NEARLY)
         ? `${count().toLocaleString("en")} of ${spec.most.toLocaleString("en")} characters`

@@ -1,4 +1,4 @@
-"""A text, in a box of one or several lines."""
+"""Text, in a box of one or several lines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// One of several kinds of object. What was filled in stays when another one is chosen, as
-// far as it has that field.
+// One of several kinds of object. If another kind is chosen, the values of fields that
+// both kinds have stay.
 CONTROLS.variants = (form, spec, at) => {
   const root = make("div", "mk-column mk-list");
   const few = !spec.none && spec.options.length <= 3;
@@ -72,7 +72,8 @@ CONTROLS.variants = (form, spec, at) => {
 CONTROLS.variants.isFramed = true;
 CONTROLS.variants.carried = () => undefined;
 
-// What a field takes over from another one of its name; undefined for nothing.
+// The value that a field takes over from another field with its name; undefined if
+// none.
 function carried(spec, before) {
   if (!before) return undefined;
   if (isSame(spec, before.spec)) return before.wire;

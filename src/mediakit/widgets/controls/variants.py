@@ -26,7 +26,7 @@ from mediakit.widgets.controls.object import (
 
 
 class Variants(Control):
-    """A chooser of the kind, and the fields of that kind."""
+    """A menu of the kinds, and the fields of the chosen kind."""
 
     name = "variants"
 

@@ -48,7 +48,7 @@ ONE_PER_LINE = {
 HINTS = {
     "numbers": f"Such as {NUMBERS}",
     "lines": "Put a word in braces, such as {animal}, to vary it separately.",
-    "lists": "Separate the files or URLs of a list by a comma and a space.",
+    "lists": "Separate the files or URLs of a list with a comma and a space.",
 }
 
 

@@ -38,9 +38,9 @@ def _script_of(*files: Path) -> str:
 class FormWidget(JobsWidget):
     """A form's model in the browser; messages carry changes both ways."""
 
-    # `form` is what a page finds when it is loaded. An open page is sent the parts that
-    # have changed, by messages: setting the trait sends nothing. Each message of the
-    # page has all that it depends on, so that none waits for another one.
+    # `form` is the initial state of a page. An open page gets changed parts by message:
+    # setting the trait sends nothing. Each message from the page contains everything
+    # that it depends on, so that none waits for another one.
     editors: tuple[str, ...] = ()
     _css = sheets(*STYLES)
     form: Any = AnyTrait().tag(sync=True)

@@ -60,7 +60,7 @@ STATIC_EVERY_S = 2.0
 PICTURES_PATIENCE_S = 3.0
 LAST_PATIENCE_S = 15.0
 PICTURE_PATIENCE_S = 0.5
-"""How long the static wall waits for pictures: for all, in the end, and for each."""
+"""How long the static wall waits: for all pictures, at the end, and for each."""
 LOOKS_EVERY_S = 0.05
 GONE = "“{}” is no longer offered. Nothing was sent."
 PAYS = ("act", "rest", "retry")

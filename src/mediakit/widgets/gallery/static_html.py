@@ -201,7 +201,7 @@ class _SavedWall:
                 break
             written.append(row)
         left = len(self._later) - len(written)
-        more = Markup("<div>{:,} more cells are not written here.</div>").format(left)
+        more = Markup("<div>{:,} more cells are not shown here.</div>").format(left)
         return Markup(
             "<details><summary>{:,} more cells, after the first page of "
             "{}</summary><table><tr><th>Cell<th>Judged<th>USD{}</table>{}</details>"

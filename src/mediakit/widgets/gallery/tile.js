@@ -213,7 +213,7 @@ class Tile {
     menu.setAttribute("aria-label", `Actions for ${cell.name}`);
     menu.popover = "auto";
     menu.tabIndex = -1;
-    menu.append(make("span", "mk-quiet mk-small-print", "Asking for prices …"));
+    menu.append(make("span", "mk-quiet mk-small-print", "Loading prices …"));
     menu.addEventListener("toggle", ({ newState }) => {
       if (newState !== "closed") return;
       menu.remove();

@@ -114,8 +114,8 @@ class FormSlots {
   }
 }
 
-// A redrawn block takes at least its earlier room, so that nothing below it moves under the
-// pointer.
+// A redrawn block keeps at least its previous height, so that nothing below it moves
+// under the pointer.
 function keepHeight(block, draw) {
   const { offsetHeight: height, offsetWidth: width } = block;
   draw();

@@ -58,7 +58,7 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
         "Ask the owner of the organization's account, or use another function.",
     ),
     ErrorCode.CYCLE_LIMIT_EXCEEDED: (
-        "The limit of this invoice cycle is reached.",
+        "The limit of this invoice cycle has been reached.",
         "Wait for the next cycle, or ask an owner of the account to raise the limit.",
     ),
     ErrorCode.ADMISSION_SUSPENDED: (
