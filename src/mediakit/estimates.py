@@ -228,12 +228,12 @@ class Estimate:
     """The price of a request before it is sent.
 
     Args:
-        low: The lowest price, micro-USD; None if no rate is known.
-        high: The highest price, micro-USD; None if there is no bound or no rate.
+        low: The lowest price in micro-USD; None if no rate is known.
+        high: The highest price in micro-USD; None if there is no bound or no rate.
         kind: How firm the estimate is.
         lines: The price lines.
         notes: Sentences about the assumptions of the estimate.
-        known_micro_usd: A higher price that is held instead, micro-USD, where own
+        known_micro_usd: A higher price in micro-USD that is held instead, where own
             rates are below those of the price list; 0 for none.
     """
 

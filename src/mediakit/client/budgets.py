@@ -89,7 +89,7 @@ class Budget:
 
     @property
     def limit_micro_usd(self) -> int:
-        """Return the limit, micro-USD."""
+        """Return the limit in micro-USD."""
         return parse_usd(self.limit)
 
     def label(self, at: datetime) -> str:

@@ -34,7 +34,7 @@ class JobState:
         record: The service's newest record.
         media_type: The medium of the output.
         started_at: When the job was first seen running.
-        usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
+        usual_runtime_s: The usual runtime of the function in seconds; None if unknown.
         reused: Whether an earlier process submitted the job, and this process found it
             in the history.
         trouble: Why the job cannot be read, as a sentence; None otherwise.

@@ -282,7 +282,7 @@ class Database:
             logger.warning("%s", _migrated_text(self.name, old[0], copy))
 
     def backup(self, target: Path) -> None:
-        """Copy an SQLite database to a new file, which appears once complete."""
+        """Copy an SQLite database to a new file, which appears when it is complete."""
         if not self.is_local:
             accepted = "an SQLite file; back up Postgres with its own tools (pg_dump)"
             raise InputError("history", got=self.name, accepted=accepted)

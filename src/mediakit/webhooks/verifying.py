@@ -130,7 +130,7 @@ class DeliveryHeaders:
 
 
 def parse_headers(headers: Headers, now: datetime) -> DeliveryHeaders:
-    """Parse the headers of a delivery; its timestamp may differ by five minutes."""
+    """Parse the headers of a delivery; its timestamp may be off by five minutes."""
     values = _required_headers(headers)
     event_id = values[ID]
     if _ID.fullmatch(event_id) is None:

@@ -69,7 +69,7 @@ def charge_of(
     seconds: Mapping[str, float],
     hold_micro_usd: int,
 ) -> int:
-    """Return the charge of a completed job, micro-USD.
+    """Return the charge of a completed job in micro-USD.
 
     The charge is the estimate of the body with the facts of the job, but at most the
     hold.

@@ -21,7 +21,7 @@ def hold(db: SandboxDatabase, org: str, amount_micro_usd: int) -> None:
 
 
 def held_micro_usd(db: SandboxDatabase, job_id: str) -> int:
-    """Return the hold of a job, micro-USD."""
+    """Return the hold of a job in micro-USD."""
     return int(db.value("SELECT hold_micro_usd FROM job WHERE id = ?", job_id))
 
 
@@ -137,7 +137,7 @@ def _month(year: int, month: int) -> datetime:
 
 
 def settled_micro_usd(db: SandboxDatabase, org: str, since_us: int) -> int:
-    """Sum the settled charges of an organization since an instant, micro-USD."""
+    """Sum the settled charges of an organization since an instant, in micro-USD."""
     return int(
         db.value(
             "SELECT coalesce(sum(charge_micro_usd), 0) FROM charge"
