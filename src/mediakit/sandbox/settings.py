@@ -27,18 +27,18 @@ class Sandbox(BaseModel):
         host: The address to listen on; loopback by default.
         port: The port; 0 takes the previous one of this data directory, or any.
         api_key: The organization's key; None keeps or creates one.
-        balance_micro_usd: The opening balance of a new data directory in micro-USD.
+        balance_micro_usd: The opening balance of a new data directory, in micro-USD.
         concurrency: The number of jobs that run at once; 0 leaves every job queued.
         queue_size: The number of jobs that may wait; further ones are rejected.
         speed: How fast the sandbox's clock runs; 1 is real time.
         allow_loopback_callbacks: Let callbacks and input URLs reach this machine,
             over http and on any port.
-        settle_after_s: The time from a job's end to its charge in sandbox seconds.
+        settle_after_s: The time from a job's end to its charge, in sandbox seconds.
         keep_gb: Gigabytes of outputs and uploads to keep; beyond that, the oldest
             ones are removed.
         sketch: Draw only the first frame of each shot, and scenery coarsely, which
             takes a tenth of the time. Sizes, lengths, sound and charges are the same.
-        delivery_timeout_s: How long a webhook receiver has to respond in real seconds.
+        delivery_timeout_s: How long a webhook receiver has to respond, in real seconds.
         catalog: The functions that it serves; all declared ones by default.
 
     Raises:

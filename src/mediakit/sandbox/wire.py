@@ -109,7 +109,7 @@ class UploadRequest(RequestBody):
 
 
 class Rotation(RequestBody):
-    """The time for which the old secret still signs in sandbox seconds."""
+    """The time for which the old secret still signs, in sandbox seconds."""
 
     expire_in_seconds: Annotated[int, Field(ge=0, le=86_400)] = 86_400
 

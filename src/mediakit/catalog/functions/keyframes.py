@@ -140,7 +140,7 @@ class Keyframes(
         return dict.fromkeys(lists, _count(values) or 0)
 
     def total_s(self) -> int:
-        """Return the length of all transitions together in seconds."""
+        """Return the length of all transitions together, in seconds."""
         if self.transition_durations_s:
             return sum(self.transition_durations_s)
         transitions = len(self.images) - 1 + self.loop

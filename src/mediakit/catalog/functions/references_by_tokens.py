@@ -37,7 +37,7 @@ class ByTokens(Part):
 
     Args:
         rates: By resolution, first without clips among the references, then with.
-        longest_s: The longest video in seconds.
+        longest_s: The length of the longest video in seconds.
     """
 
     rates: ClassVar[tuple[Mapping[str, Metered], Mapping[str, Metered]]]
@@ -72,7 +72,7 @@ class ByTokens(Part):
         return self.resolution
 
     def _output_ms(self, facts: InputFacts) -> tuple[int, int]:
-        """Return the shortest and the longest output in milliseconds."""
+        """Return the shortest and longest length of an output in milliseconds."""
         if self.duration == "auto":
             return SHORTEST_S * MS_PER_S, self.longest_s * MS_PER_S
         return self.duration * MS_PER_S, self.duration * MS_PER_S

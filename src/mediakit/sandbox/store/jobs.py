@@ -141,7 +141,7 @@ def fail(
     now_us: int,
     settle_due_us: int,
 ) -> bool:
-    """End a running job as failed, without a hold or a charge; False for a stale run."""
+    """End a running job as failed, without hold or charge; False for a stale run."""
     error = {"error_code": code, "error_message": message}
     with db.transaction():
         if not _end(db, job, now_us, status="failed", **error):
