@@ -247,7 +247,7 @@ def test_a_balance_that_cannot_be_read_is_said_in_a_sentence(
         c.balance()
 
     assert str(error.value).startswith(
-        "The service answered 200 with a balance that cannot be read: "
+        "The service returned 200 with a balance that cannot be read: "
     )
     assert sentence in str(error.value)
 

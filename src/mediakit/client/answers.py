@@ -209,7 +209,7 @@ def parse(record_type: type[R], answer: HttpResponse) -> R:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ServiceError(
-            f"The service answered {answer.status} with "
+            f"The service returned {answer.status} with "
             f"{_NOUNS.get(record_type, 'an answer')} that cannot be read: "
             f"{_problem_text(first)}",
             status=answer.status,
@@ -310,7 +310,7 @@ def error_of(
         text = f"Too many requests.{tail}"
         return _rate_limit(answer, text, None, clock, in_doubt=in_doubt)
     if answer.status not in _TYPED:
-        text = f"The service answered {answer.status} for {what}."
+        text = f"The service returned {answer.status} for {what}."
         if place := leads_to(answer):
             text += f" It redirects to {place}; should that be the base URL?"
         return ServiceError(f"{text}{tail}", status=answer.status, in_doubt=in_doubt)

@@ -175,8 +175,8 @@ class JobReads:
         if not _is_foreign(answer):
             return
         raise ServiceError(
-            f"{self._transport.service.base_url} answered 404 for the job {job_id}, "
-            "but not in the service's format: a gateway may have answered. The job "
+            f"{self._transport.service.base_url} returned 404 for the job {job_id}, "
+            "but not in the service's format: a gateway may have responded. The job "
             "may exist. Check the base URL and the network, then try again.",
             status=404,
             job_id=job_id,

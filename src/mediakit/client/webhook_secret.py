@@ -122,7 +122,7 @@ def secret_in(answer: HttpResponse, then: str = "") -> Secret:
     }
     if len(secrets) != 1:
         # Do not show the response: it may hold the secret in another form.
-        text = f"The service answered {answer.status} without a readable secret"
+        text = f"The service returned {answer.status} without a readable secret"
         raise ServiceError(f"{text}. {then}".strip(), status=answer.status)
     until = [value for name, value in facts if name == "previous_expires_at"]
     expiry = _PreviousSecret.model_validate({"previous_expires_at": [*until, None][0]})

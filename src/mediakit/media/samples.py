@@ -95,7 +95,8 @@ def _frame_at(
     """
     if stream.time_base is None:
         return _poster_frame(container, stream)
-    # Rounded down, apart from the error of division: the next frame is not shown yet.
+    # Rounded down, except for rounding errors of the division: the next frame is not
+    # shown yet.
     offset = int(at_s / stream.time_base + 1e-6) + (stream.start_time or 0)
     if seeks:
         container.seek(offset, stream=stream)

@@ -72,7 +72,7 @@ class BudgetStatus:
 
         Returns:
             day (datetime64[us], UTC), charge_micro_usd (int64, the charges of that
-            day), spent_micro_usd (int64, all charges up to and with that day) and
+            day), spent_micro_usd (int64, all charges up to and including that day) and
             left_micro_usd (int64, the limit less that, at least 0). Held amounts are
             not included. The rows end today, or at the end of the budget's month if
             that is over: what settles later counts on its last day.
