@@ -46,7 +46,7 @@ def test_one_month_has_its_report_around_the_rows() -> None:
 
 @pytest.mark.parametrize("name", ["monthly", "monthly_csv"])
 def test_a_month_in_the_future_is_refused_by_the_services_clock(name: str) -> None:
-    with pytest.raises(InputError, match=r"month must be .*service, 2026-11"):
+    with pytest.raises(InputError, match=r"month must be .*current month, 2026-11"):
         read(Books(), name, "2026-12", now=NOW + timedelta(days=90))
     with pytest.raises(InputError, match=r"month must be"):
         read(Books(now=None), name, "2026-12")
