@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 import mediakit as mk
 from mediakit.errors import InputError
@@ -87,7 +87,7 @@ MEASURED: dict[str, Any] = {  # without a common step, as measurements are
 def test_a_paired_test_is_that_of_scipy(pairs: int) -> None:
     ink, oil = MEASURED["ink"][:pairs], MEASURED["oil"][:pairs]
     row: Any = compare(scored(pairs, ink=ink, oil=oil), "style", "score").frame.iloc[0]
-    test = stats.ttest_rel(oil, ink)
+    test = scipy.stats.ttest_rel(oil, ink)
     low, high = test.confidence_interval(0.95)
     assert row["deviation"] == pytest.approx(np.subtract(oil, ink).std(ddof=1))
     numbers = [row["p"], row["low"], row["high"]]
@@ -97,7 +97,7 @@ def test_a_paired_test_is_that_of_scipy(pairs: int) -> None:
 def test_of_several_values_p_is_corrected_after_holm() -> None:
     frame = compare(scored(6, **MEASURED), "style", "score").frame
     twos = list(zip(frame["first"], frame["second"], strict=True))
-    raw = [stats.ttest_rel(MEASURED[b], MEASURED[a]).pvalue for a, b in twos]
+    raw = [scipy.stats.ttest_rel(MEASURED[b], MEASURED[a]).pvalue for a, b in twos]
     expected: list[float] = [0.0] * 3
     largest = 0.0
     for steps, place in zip((3, 2, 1), np.argsort(raw), strict=True):
@@ -128,8 +128,8 @@ def test_the_pairs_that_are_still_needed_are_those_of_the_noncentral_t(
     effect: float,
 ) -> None:
     def power(pairs: int) -> float:
-        limit, shift = stats.t.isf(0.025, pairs - 1), effect * math.sqrt(pairs)
-        return float(stats.nct.sf(limit, pairs - 1, shift))
+        limit, shift = scipy.stats.t.isf(0.025, pairs - 1), effect * math.sqrt(pairs)
+        return float(scipy.stats.nct.sf(limit, pairs - 1, shift))
 
     # Four differences whose mean is the effect, and whose deviation is 1.
     deviations = np.array([-1.0, 1.0, -0.5, 0.5])

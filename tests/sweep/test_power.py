@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from scipy import stats
+import scipy
 
 from mediakit import Client
 from mediakit.errors import InputError
@@ -26,9 +26,9 @@ def plan_of(client: Client, shots: int, versions: int = 2, **more: Any) -> Any:
 def exact_power(size: float, pairs: int, alpha: float) -> float:
     """Return the power of a paired test whose differences have the deviation 1."""
     freedom, shift = pairs - 1, size * math.sqrt(pairs)
-    limit = stats.t.isf(alpha / 2, freedom)
-    both = stats.nct.sf(limit, freedom, shift) + stats.nct.cdf(-limit, freedom, shift)
-    return float(both)
+    limit = scipy.stats.t.isf(alpha / 2, freedom)
+    nct = scipy.stats.nct
+    return float(nct.sf(limit, freedom, shift) + nct.cdf(-limit, freedom, shift))
 
 
 @pytest.mark.parametrize("freedom", [3, 5, 20, 200])
