@@ -83,9 +83,7 @@ BUSY = """seed => {
     const drawn = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
     const block = async () => {
         while (!window.busy.over) {
-            const code = `import time
-until_s = time.monotonic() + ${0.04 * drawn()}
-while time.monotonic() < until_s: pass`;
+            const code = `import time; time.sleep(${0.04 * drawn()})`;
             const cell = { code, silent: true, store_history: false };
             await kernel.requestExecute(cell).done;
             window.busy.count += 1;
