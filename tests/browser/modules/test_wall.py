@@ -286,6 +286,36 @@ def test_what_is_not_stored_is_said_in_front_and_a_rating_is_taken_back(
     expect(wall.dialog).to_have_count(0)
 
 
+def test_a_failed_job_is_not_rated_or_kept_by_any_key_and_the_wall_says_why(
+    wall: Wall,
+) -> None:
+    failed = {"status": "failed", "url": None, "poster": None}
+    cells = [
+        wall.cell(1, problem="No luck.", **failed),
+        wall.cell(2, rating=3, **failed),
+    ]
+    wall.show([wall.cell(0), *cells])
+    why = wall.el.get_by_text("This job failed, so there is no result to rate or keep.")
+    spoken = wall.el.locator("[aria-live=polite]")
+    for key, said in (("4", "rated 4 of 5"), ("k", "kept")):
+        wall.tile(0).focus()
+        wall.press(key)
+        expect(why).to_be_hidden()
+        expect(spoken).to_contain_text(said)
+        wall.tile(1).focus()
+        wall.press(key)
+        expect(why).to_be_visible()
+    # What was rated before can be taken back.
+    wall.tile(2).focus()
+    wall.press("0")
+    expect(why).to_be_hidden()
+    wall.has_called(
+        ("media_0", {"rating": 4}),
+        ("media_0", {"keep": True}),
+        ("media_2", {"rating": None}),
+    )
+
+
 def test_what_is_wrong_stays_there_while_an_earlier_answer_is_late(wall: Wall) -> None:
     answers = threading.Event()
 

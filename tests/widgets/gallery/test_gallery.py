@@ -324,7 +324,7 @@ def test_a_wall_of_owned_and_new_clips_ends_with_all_of_them_done(
     """The run ends while the wall is made, as where it is a cell's last line."""
     owned = [f"a kite over dune {at}" for at in range(10)]
     run(client, client.sweep("text-to-image", prompt=owned))
-    for n in range(trials(2, 50)):
+    for n in range(trials(2, soak=12)):
         new = [f"a gull over dune {n}, {at}" for at in range(2)]
         results: Any = client.sweep("text-to-image", prompt=[*owned, *new]).run()
         wall = results.gallery()
