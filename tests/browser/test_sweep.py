@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.harness import Lab, video_facts
 from tests.browser.harness.lab import THEMES
-from tests.browser.harness.wait import becomes
+from tests.browser.harness.wait import becomes, rest
 from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
@@ -32,6 +34,19 @@ large
 """
 ERASED = "for job_id in large.frame()['job_id']: client.job(job_id).erase()"
 AGAIN = "print(plan.refresh())"
+FOUR = """
+four = client.sweep(
+    "text-to-image", prompt=["a gull", "a kite", "a fox", "an owl"]
+).run()
+four.wait(60)
+four
+"""
+JUDGED = """
+frame = four.frame()
+rated = frame["rating"].fillna(0).astype(int).tolist()
+kept = frame["keep"].fillna(False).astype(bool).tolist()
+print((rated, kept, len(client.history.frame())))
+"""
 
 
 def ratings(lab: Lab) -> str:
@@ -112,3 +127,64 @@ def test_upscaled_clips_play_on_the_wall_and_side_by_side_until_they_are_gone(
     lab.page.keyboard.press(" ")
     expect(first).to_contain_text("erased", timeout=60_000)
     lab.screenshot("wall-gone", lab.cell(1))
+
+
+@pytest.mark.soak
+def test_selected_results_are_rated_kept_and_upscaled_in_one_go(lab: Lab) -> None:
+    lab.begin("selected.ipynb", CONNECT, FOUR, JUDGED)
+    lab.run_cell(0)
+    lab.run_cell(1, timeout_s=RUN_MS / 1000)
+    lab.see(1, "4 of 4 done")
+    wall = lab.cell(1).locator(".mk-wall")
+    tiles = wall.get_by_role("gridcell")
+    spoken = wall.locator(".mk-spoken")
+
+    def judged() -> object:
+        lab.run_cell(2)
+        return ast.literal_eval(lab.printed(2).strip())
+
+    tiles.nth(0).focus()
+    lab.page.keyboard.press("Shift+ArrowRight")
+    lab.page.keyboard.press("Shift+ArrowRight")
+    expect(spoken).to_have_text("3 cells selected")
+    expect(tiles.nth(2)).to_have_attribute("aria-selected", "true")
+    lab.page.keyboard.press("4")
+    expect(spoken).to_have_text("3 results: rated 4 of 5")
+    becomes(lab.page, judged, ([4, 4, 4, 0], [False] * 4, 4))
+
+    tiles.nth(0).locator("img").click()
+    tiles.nth(3).locator("img").click(modifiers=["Shift"])
+    expect(spoken).to_have_text("4 cells selected")
+    tiles.nth(1).locator("img").click(modifiers=["Control"])
+    expect(spoken).to_have_text("3 cells selected")
+    tiles.nth(0).focus()
+    lab.page.keyboard.press("k")
+    becomes(lab.page, judged, ([4, 4, 4, 0], [True, False, True, True], 4))
+
+    wall.get_by_role("button", name="Actions for 3…").click()
+    menu = wall.get_by_role("group", name="Actions for 3 selected cells")
+    expect(menu.get_by_role("button", name="Do not keep")).to_be_focused()
+    take = menu.get_by_role("button", name="Another take of 3 results · price unknown")
+    upscale = menu.get_by_role("button", name="Upscale 3 results · $")
+    for theme in THEMES:
+        lab.theme(theme)
+        if not menu.is_visible():
+            tiles.nth(0).focus()
+            lab.page.keyboard.press("a")
+        expect(take).to_be_visible()
+        expect(upscale).to_be_visible()
+        lab.screenshot(f"wall-selected-{theme}")
+    lab.theme("light")
+    if not menu.is_visible():
+        tiles.nth(0).focus()
+        lab.page.keyboard.press("a")
+    upscale.hover()
+    rest(lab.page)
+    upscale.dblclick()
+    expect(tiles).to_have_count(7)
+    expect(wall).to_contain_text("Upscaling 3 results.")
+    becomes(lab.page, judged, ([4, 4, 4, 0], [True, False, True, True], 7))
+    tiles.nth(0).focus()
+    lab.page.keyboard.press("Escape")
+    expect(spoken).to_have_text("0 cells selected")
+    expect(wall.get_by_role("button", name="Actions for")).to_be_hidden()

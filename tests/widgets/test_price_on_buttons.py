@@ -66,7 +66,7 @@ def wall() -> Iterator[Callable[[Any], Page]]:
 
 def offers(shown: Page, job_id: str) -> dict[str, dict[str, Any]]:
     """Return what is offered for a job, by the first word of its label."""
-    found = shown.answer(shown.asks("offers", job=job_id))["offers"]
+    found = shown.offers(job_id).values()
     return {offer["text"].partition(" ·")[0]: offer for offer in found}
 
 
@@ -152,10 +152,10 @@ def test_one_message_of_a_wall_buys_once_however_often_it_arrives(
     until(lambda: shown.cell(0)["status"] == "completed")
     job_id = shown.cell(0)["job"]
     take = offers(shown, job_id)["Another take"]
-    number = shown.asks("act", job=job_id, offer=take)
+    number = shown.acts(job_id, offer=take)
     shown.answer(number)
     for _ in range(4):
-        content = {"do": "act", "job": job_id, "offer": take, "number": number}
+        content = {"do": "act", "cells": [0], "offer": take, "number": number}
         shown.widget._handle_custom_msg(content, [])
         client.io.call(asyncio.sleep, 0)  # it has begun
         until(lambda: not gallery._tasks._tasks)
@@ -196,7 +196,7 @@ def test_what_a_wall_calls_free_shows_the_job_that_there_is_whatever_its_take(
     until(lambda: shown.cell(0)["status"] == "completed")
     free = offers(shown, job_id)["Show upscaled"]
     assert free["text"] == "Show upscaled · $0.00"
-    answer = shown.answer(shown.asks("act", job=job_id, offer=free))
+    answer = shown.answer(shown.acts(job_id, offer=free))
     assert answer["error"] == ""
     until(lambda: large.id in {cell["job"] for cell in shown.shown["cells"]})
     assert len(priced.jobs) == 2
@@ -245,11 +245,11 @@ def test_a_tile_over_the_budget_says_so_and_raises_it_before_it_is_sent(
     take = offers(shown, job_id)["Another take"]
     assert take["text"] == "Another take · $0.34, raises the budget to $0.68"
     plain = {**take, "text": "Another take · $0.34"}
-    refused = shown.answer(shown.asks("act", job=job_id, offer=plain))
+    refused = shown.answer(shown.acts(job_id, offer=plain))
     assert take["text"] in refused["error"]
     assert len(priced.jobs) == 1
 
-    shown.answer(shown.asks("act", job=job_id, offer=take))
+    shown.answer(shown.acts(job_id, offer=take))
     until(lambda: ("$0.68", "of $0.68 spent") in shown.shown["figures"])
     assert ("1", "made from these results for $0.34, 0 kept") in shown.shown["figures"]
     assert results.progress.spent_micro_usd == 680_000
@@ -266,7 +266,7 @@ def test_a_shared_budget_is_not_raised_by_a_tile(
     job_id = shown.cell(0)["job"]
     take = offers(shown, job_id)["Another take"]
     assert take["text"] == "Another take · $0.34"
-    refused = shown.answer(shown.asks("act", job=job_id, offer=take))
+    refused = shown.answer(shown.acts(job_id, offer=take))
     assert "over what is left of the budget team" in refused["error"].replace("'", "")
     assert len(priced.jobs) == 1
 

@@ -29,11 +29,12 @@ _FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
 
 class Place(StrEnum):
-    """Where an act is offered; acts on several jobs at once are in the studio."""
+    """Where an act is offered; free acts with `many` are also in the studio."""
 
     CARD = "card"  # of one job
     MENU = "menu"  # of a tile on a wall
     TILE = "tile"  # on a wall, without a menu
+    SELECTION = "selection"  # of several tiles on a wall
     SENDING = "sending"  # while a request is being sent
 
 
@@ -104,11 +105,11 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Many:
-    """An act on several jobs at once; {} stands for their number."""
+    """The words of an act on several jobs; {} stands for them: "3 results"."""
 
-    question: str
     yes: str
     done: str
+    question: str = ""  # asked in the studio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,11 +134,12 @@ class Act:
     key: str = ""  # on a wall; for acts in the menu, it opens the menu
     is_local: bool = False  # writes to the kernel's machine
 
-    def text(self, price: Estimate | None) -> str:
-        """Return the button's label, with the price if known."""
+    def text(self, price: Estimate | None, label: str = "") -> str:
+        """Return the button's label, or another one, with the price if known."""
+        label = label or self.label
         if price is None or price.low is None:
-            return self.label
-        return f"{self.label} · {price.short_text}"
+            return label
+        return f"{label} · {price.short_text}"
 
 
 def standing_of_entry(entry: Entry) -> Standing:
@@ -213,21 +215,30 @@ ACTS = (
         label="Upscale",
         hint="Make this result larger; you pay when it completes",
         can=lambda job: job.is_usable,
-        places=frozenset({Place.MENU}),
+        places=frozenset({Place.MENU, Place.SELECTION}),
         result="The upscaled result",
         is_paid=True,
+        many=Many(
+            yes="Upscale {}",
+            done="Upscaling {}. Each upscaled one appears beside its original.",
+        ),
     ),
     Act(
         name="take",
         label="Another take",
         hint="Send the same request for another take; you pay when it completes",
         can=lambda job: job.is_completed and job.has_request,
+        places=frozenset({Place.CARD, Place.MENU, Place.SELECTION}),
         do=_take,
         meanwhile="Sending the request for another take…",
         result="Another take",
         is_paid=True,
         price=AsyncJob.next_price,
         estimate=lambda state: state.estimate,
+        many=Many(
+            yes="Another take of {}",
+            done="Sent another take of {}. Each appears beside its result.",
+        ),
     ),
     Act(
         name="stop",
@@ -274,13 +285,12 @@ ACTS = (
         label="Save to folder",
         hint="Save the result in this notebook's folder, on the machine that runs it",
         can=lambda job: job.has_output,
-        places=frozenset({Place.CARD}),
+        places=frozenset({Place.CARD, Place.SELECTION}),
         meanwhile="Saving…",
         replaces=Question(
             text="The folder has a file of this name. Replace it?", yes="Replace"
         ),
         many=Many(
-            question="",
             yes="Save {}",
             done=(
                 "Saved {} to {}. Each has a JSON file next to it that says how it was "
@@ -360,6 +370,17 @@ ACTS = (
         key="N",
     ),
 )
+
+
+def results_text(count: int, total: int) -> str:
+    """Return a number of results, which may be some of several: "2 of 3 results"."""
+    number = f"{count:,}" if count == total else f"{count:,} of {total:,}"
+    return f"{number} result{'' if total == 1 else 's'}"
+
+
+def free_acts_on_many(acts: Iterable[Act]) -> list[Act]:
+    """Return the acts that the studio does with selected jobs."""
+    return [act for act in acts if act.many is not None and not act.is_paid]
 
 
 def act_of(acts: Iterable[Act], name: str) -> Act:

@@ -6,7 +6,7 @@ import asyncio
 import re
 import string
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -131,6 +131,7 @@ class Wall:
         self.calls: list[Any] = []
         self.exported = "Saved 6 files."
         self.take = "Another take · $0.20"
+        self.sum = "$0.60"
 
     def cell(self, n: int, **more: Any) -> WallCell:
         media = {"url": f"{self.media}/{n % 6}.mp4", "poster": POSTER}
@@ -165,6 +166,18 @@ class Wall:
             Offer("download", "Download", "Save it", file=f"{job_id}.mp4"),
         ]
 
+    async def joint_offers(self, job_ids: Sequence[str]) -> list[Offer]:
+        each = Offer("take", "Another take", "Once more", is_paid=True)
+        text = f"Another take of {len(job_ids)} results · {self.sum}"
+        return [each._replace(text=text, parts=tuple((id_, each) for id_ in job_ids))]
+
+    async def resend_text(self, cells: Sequence[int]) -> str:
+        return f"Retry {len(cells)} · $0.10"
+
+    async def resend(self, cells: Sequence[int], text: str) -> str:
+        self.calls.append((*cells, text))
+        return "Sending them again."
+
     async def act(self, job_id: str, offer: Offer) -> Done:
         self.calls.append((job_id, offer.name))
         return Done(f"Done: {offer.text}")
@@ -179,6 +192,8 @@ class Wall:
             more = {"rows": "light", "cols": "animal", **more}
         actions = WallActions(
             retry=self.retry,
+            resend_text=self.resend_text,
+            resend=self.resend,
             rest=self.rest,
             stop=self.stop,
             export=self.export,
@@ -494,6 +509,89 @@ def test_a_tile_acts_at_the_price_on_its_button_and_a_double_click_pays_once(
     )
 
 
+def test_tiles_are_selected_by_clicks_and_shifted_arrows_and_judged_together(
+    wall: Wall,
+) -> None:
+    wall.show()
+    spoken = wall.el.locator(".mk-spoken")
+    wall.tile(1).locator("video").click()
+    wall.tile(3).locator("video").click(modifiers=["Shift"])
+    expect(spoken).to_have_text("3 cells selected")
+    wall.tile(2).locator("video").click(modifiers=["Control"])
+    wall.tile(5).locator("video").click(modifiers=["Control"])
+    selected = wall.el.locator("[aria-selected=true]")
+    becomes(
+        wall.page,
+        lambda: [each.get_attribute("data-index") for each in selected.all()],
+        ["1", "3", "5"],
+    )
+    wall.press("3")
+    expect(spoken).to_have_text("3 results: rated 3 of 5")
+    rated = [(f"media_{n}", {"rating": 3}) for n in (1, 3, 5)]
+    wall.has_called(*rated)
+    # A tile that is not selected is judged alone.
+    wall.tile(0).focus()
+    wall.press("k")
+    expect(spoken).to_contain_text("kite, dawn: kept")
+    wall.has_called(*rated, ("media_0", {"keep": True}))
+
+    wall.tile(2).focus()
+    wall.press("ArrowRight", "Shift+ArrowUp")
+    expect(spoken).to_have_text("4 cells selected")
+    wall.press("Escape")
+    expect(spoken).to_have_text("0 cells selected")
+    expect(wall.el.get_by_role("button", name="Actions for")).to_be_hidden()
+
+
+def test_selected_tiles_act_together_at_the_sum_on_one_button(wall: Wall) -> None:
+    failed = {"status": "failed", "url": None, "poster": None, "retry": "Retry (R)"}
+    cells = [wall.cell(0), wall.cell(1), wall.cell(2, **failed)]
+    wall.show(cells)
+    wall.tile(0).focus()
+    wall.press("Shift+ArrowRight", "Shift+ArrowRight")
+    opens = wall.el.get_by_role("button", name="Actions for 3…")
+    opens.click()
+    menu = wall.el.get_by_role("group", name="Actions for 3 selected cells")
+    expect(menu.get_by_role("button", name="Keep")).to_be_focused()
+    take = menu.get_by_role("button", name="Another take of 3 results · $0.60")
+    expect(take).to_be_visible()
+    expect(menu.get_by_role("button", name="Video upscale")).to_have_count(0)
+    assert not layout_faults(menu)
+    assert not nameless(menu)
+
+    wall.sum = "$0.70"  # as another kernel's prices may
+    take.hover()
+    rest(wall.page)
+    take.click()
+    expect(wall.el.get_by_role("alert")).to_contain_text("“Another take of 3 results")
+    assert wall.calls == []
+    expect(opens).to_be_focused()
+    wall.tile(1).focus()
+    wall.press("a")
+    menu.get_by_role("button", name="Rate 2 of 5").click()
+    wall.has_called(("media_0", {"rating": 2}), ("media_1", {"rating": 2}))
+    wall.calls.clear()
+    for name, calls in (
+        (
+            "Another take of 3 results · $0.70",
+            [(f"media_{n}", "take") for n in range(3)],
+        ),
+        ("Retry 3 · $0.10", [(0, 1, 2, "Retry 3 · $0.10")]),
+    ):
+        wall.tile(0).focus()
+        wall.press("a")
+        button = menu.get_by_role("button", name=name)
+        button.hover()
+        rest(wall.page)
+        button.dblclick()
+        wall.has_called(*calls)
+        wall.calls.clear()
+    expect(wall.el.get_by_role("status").first).to_have_text("Sending them again.")
+    wall.press("a")
+    menu.get_by_role("button", name="Clear the selection").click()
+    expect(opens).to_be_hidden()
+
+
 def test_a_tag_moves_nothing_and_stars_stand_below_the_picture(wall: Wall) -> None:
     wall.show()
 
@@ -556,11 +654,11 @@ def test_cells_of_all_kinds_say_why_they_are_empty_and_are_tried_again(
     expect(wall.tile(0).locator("img[loading=lazy]")).to_be_visible()
     expect(wall.tile(2).locator("audio[preload=none]")).to_be_visible()
     expect(wall.tile(3)).to_contain_text("Used up.")
-    expect(wall.tile(3).get_by_role("button")).to_have_text(RAISES)
+    expect(wall.tile(3).locator(".mk-paid")).to_have_text(RAISES)
     for inner in (".mk-wall-state", "button.mk-paid"):
         box, tile = box_of(wall.tile(3).locator(inner)), box_of(wall.tile(3))
         assert box["width"] <= tile["width"]
-    expect(wall.tile(1).get_by_role("button")).to_have_text("Retry (R) · $0.20")
+    expect(wall.tile(1).locator(".mk-paid")).to_have_text("Retry (R) · $0.20")
     expect(wall.tile(4)).to_contain_text("5 s is too long.")
     wall.tile(5).focus()
     wall.press(" ")

@@ -61,6 +61,7 @@ class Page:
     """A page that shows a wall, as the kernel knows it."""
 
     def __init__(self, gallery: Gallery) -> None:
+        self.gallery = gallery
         self.widget = gallery.widget
         self.answers: list[dict[str, Any]] = []
         self.errors: list[str] = []
@@ -96,7 +97,19 @@ class Page:
 
     def judges(self, job: str, **changes: Any) -> int:
         """Judge a job as a key does."""
-        return self.asks("judge", job=job, changes=changes)
+        return self.asks("judge", cells=self.cells_of(job), changes=changes)
+
+    def acts(self, *jobs: str, offer: dict[str, Any]) -> int:
+        """Click on an offer for the results of jobs."""
+        return self.asks("act", cells=self.cells_of(*jobs), offer=offer)
+
+    def offers(self, *jobs: str) -> dict[str, dict[str, Any]]:
+        """Open the menu of one or several jobs; return its offers by name."""
+        answer = self.answer(self.asks("offers", cells=self.cells_of(*jobs)))
+        return {offer["name"]: offer for offer in answer["offers"]}
+
+    def cells_of(self, *jobs: str) -> list[int]:
+        return [each.index for each in self.gallery.cells if each.job_id in jobs]
 
     def answer(self, number: int) -> dict[str, Any]:
         """Wait for the answer to a request."""

@@ -337,17 +337,17 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
 ) -> None:
     clip = run(client, client.sweep("text-to-video", prompt=["a gull"], duration=3))
     with wall_of(clip) as (wall, page, job):
-        offers = offered(page, job)
+        offers = page.offers(job)
         assert offers["take"]["text"] == "Another take · $0.204"
         assert offers["upscale"]["text"].startswith("Upscale · $")
         assert offers["download"]["file"].startswith("a-gull-")
         assert not offers["use:sandbox/video-upscale/video-upscale"]["is_paid"]
         old = {**offers["take"], "text": "Another take · $0.10"}
-        refused = page.answer(page.asks("act", job=job, offer=old))
+        refused = page.answer(page.acts(job, offer=old))
         for price in ("“Another take · $0.204”", "“Another take · $0.10”"):
             assert price in refused["error"]
         assert len(client.history.page()) == 1
-        taken = page.answer(page.asks("act", job=job, offer=offers["take"]))
+        taken = page.answer(page.acts(job, offer=offers["take"]))
         assert taken["error"] == ""
         until(lambda: page.shown["progress"] == "2 of 2 done")
         assert [cell.made for cell in wall.cells] == ["", "take 2"]
@@ -363,11 +363,11 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
 
     picture = run(client, client.sweep("text-to-image", prompt=["a gull"]))
     with wall_of(picture) as (wall, page, job):
-        upscale = offered(page, job)["upscale"]
-        page.answer(page.asks("act", job=job, offer=upscale))
+        upscale = page.offers(job)["upscale"]
+        page.answer(page.acts(job, offer=upscale))
         until(lambda: page.shown["progress"] == "2 of 2 done")
         assert [cell.made for cell in wall.cells] == ["", "Image upscale"]
-        assert free(offered(page, job)) == [f"show:{wall.cells[1].job_id}"]
+        assert free(page.offers(job)) == [f"show:{wall.cells[1].job_id}"]
 
 
 def test_forms_open_right_below_the_wall_and_are_closed_one_by_one(
@@ -375,9 +375,9 @@ def test_forms_open_right_below_the_wall_and_are_closed_one_by_one(
 ) -> None:
     clip = run(client, client.sweep("text-to-image", prompt=["a gull"]))
     with wall_of(clip) as (wall, page, job):
-        uses = [name for name in offered(page, job) if name.startswith("use:")][:2]
+        uses = [name for name in page.offers(job) if name.startswith("use:")][:2]
         for name in (*uses, uses[1]):
-            page.answer(page.asks("act", job=job, offer=offered(page, job)[name]))
+            page.answer(page.acts(job, offer=page.offers(job)[name]))
         first, *boxes = wall.view.children
         assert first is wall.widget
         assert len(boxes) == 2  # the one that is opened again replaces itself
@@ -393,12 +393,12 @@ def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
 ) -> None:
     plan = client.sweep("text-to-image", prompt=["a gull", "a kite"])
     with wall_of(run(client, plan)) as (wall, page, job):
-        page.answer(page.asks("act", job=job, offer=offered(page, job)["take"]))
+        page.answer(page.acts(job, offer=page.offers(job)["take"]))
         other = str(wall.cells[2].job_id)
         page.answer(page.judges(other, rating=5))
         until(lambda: page.shown["progress"] == "3 of 3 done")
-        offer = offered(page, other)["upscale"]
-        page.answer(page.asks("act", job=other, offer=offer))
+        offer = page.offers(other)["upscale"]
+        page.answer(page.acts(other, offer=offer))
         until(lambda: page.shown["progress"] == "4 of 4 done")
     count = len(client.history.page())
 
@@ -406,7 +406,7 @@ def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
         until(lambda: page.shown["progress"] == "4 of 4 done")
         made = [(cell.made, cell.prompt, cell.rating) for cell in wall.cells[2:]]
         assert made == [("take 2", "a gull", 5), ("Image upscale", None, None)]
-        assert len(free(offered(page, other))) == 1
+        assert len(free(page.offers(other))) == 1
     assert len(client.history.page()) == count
     # Another sweep of the same prompt asked for none of them.
     with wall_of(run(client, client.sweep("text-to-image", prompt="a gull"))) as alone:
@@ -519,8 +519,3 @@ def wall_of(results: Any) -> Iterator[tuple[Gallery, Page, str]]:
         yield wall, Page(wall), str(results.frame()["job_id"][0])
     finally:
         wall.close()
-
-
-def offered(page: Page, job: str) -> dict[str, dict[str, Any]]:
-    answer = page.answer(page.asks("offers", job=job))
-    return {offer["name"]: offer for offer in answer["offers"]}

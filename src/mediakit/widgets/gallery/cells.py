@@ -135,6 +135,8 @@ class Offer(NamedTuple):
     question: Question | None = None
     ticked: bool = False
     """Whether the box of its question was ticked."""
+    parts: tuple[tuple[str, Offer], ...] = ()
+    """Of an action on several results: their jobs, and the offer for each."""
 
     @property
     def payload(self) -> dict[str, object]:
@@ -163,10 +165,16 @@ class Made(NamedTuple):
 
 
 class TileActions(Protocol):
-    """Actions on a result besides judging it; awaited on the I/O thread."""
+    """Actions on results besides judging them; awaited on the I/O thread."""
 
     async def offers(self, job_id: str) -> list[Offer]:
         """Return the offers for a job's result."""
+
+    async def joint_offers(self, job_ids: Sequence[str]) -> list[Offer]:
+        """Return the offers for the results of several jobs, with their total prices.
+
+        An offer's `parts` are the jobs that it is possible for.
+        """
 
     async def act(self, job_id: str, offer: Offer) -> Done:
         """Carry out an offer."""
@@ -181,6 +189,10 @@ class WallActions:
 
     # resends a cell; takes the label of the button that was clicked
     retry: Callable[[int, str], Awaitable[str]] | None = None
+    # the label of the button that resends several cells; "" if none can be resent
+    resend_text: Callable[[Sequence[int]], Awaitable[str]] | None = None
+    # resends several cells; takes the label of the button that was clicked
+    resend: Callable[[Sequence[int], str], Awaitable[str]] | None = None
     # sends all unsent cells; takes the label of the button that was clicked
     rest: Callable[[str], Awaitable[str]] | None = None
     stop: Callable[[], Awaitable[str]] | None = None

@@ -18,6 +18,7 @@ const writeMarked = (element, pieces) => {
 };
 const plain = (pieces = []) => pieces.map(([text]) => text).join("");
 const isShown = (cell) => cell.status === "completed" && Boolean(cell.url);
+const isSelectable = (cell) => isShown(cell) || Boolean(cell.retry);
 const isGone = async (url) => {
   try {
     const { status, headers } = await fetch(url, { method: "HEAD", credentials: "same-origin" });
@@ -28,7 +29,6 @@ const isGone = async (url) => {
     return false; // the storage server does not allow requests from pages
   }
 };
-const NOTHING_TO_JUDGE = "This job failed, so there is no result to rate or keep.";
 const judged = (cell) =>
   [cell.rating ? `${cell.rating} of ${BEST} stars` : "", cell.keep ? "kept" : ""].filter(Boolean);
 const starsText = (rating = 0) => "★".repeat(rating) + "☆".repeat(BEST - rating);

@@ -9,20 +9,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio.to_thread
 import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
 from mediakit.client.io_thread import io_thread
-from mediakit.client.job_acts import BUTTON_CHANGED, page_acts
-from mediakit.client.stopping import PendingSubmissions, Stoppable
+from mediakit.client.job_acts import page_acts
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Preference
 from mediakit.media_html import data_url
 from mediakit.sweep.rankings import next_pair
+from mediakit.widgets.gallery.action_runner import ActionRunner, job_ids_of, needed
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
     Done,
@@ -49,6 +49,7 @@ SCRIPTS = (
     "elements.js",
     "sheets.js",
     "blind.js",
+    "menu.js",
     "tile.js",
     "filters.js",
     "head.js",
@@ -62,10 +63,9 @@ LAST_PATIENCE_S = 15.0
 PICTURE_PATIENCE_S = 0.5
 """How long the static wall waits: for all pictures, at the end, and for each."""
 LOOKS_EVERY_S = 0.05
-GONE = "“{}” is no longer offered. Nothing was sent."
+NOTHING_TO_JUDGE = "This job failed, so there is no result to rate or keep."
 PAYS = ("act", "rest", "retry")
 
-T = TypeVar("T")
 Message = Mapping[str, Any]
 
 
@@ -129,7 +129,9 @@ class Gallery:
         self._wall = self._arranged(self._base)
         self._turn = asyncio.Lock()
         self._clicks: set[object] = set()
-        self._pending = PendingSubmissions("requests", self._show_delay)
+        self._runner = ActionRunner(
+            self._actions, self._clock, self._take_outcome, self._show_delay
+        )
         self.widget: Any = GalleryWidget(
             can=self._can(),
             acts=page_acts(self._actions.acts),
@@ -388,31 +390,44 @@ class Gallery:
         self._send({"answer": message["number"], "error": "", **answer}, buffers)
 
     async def _do_export(self, _: Message) -> Payload:
-        done = await _needed(self._actions.export)()
+        done = await needed(self._actions.export)()
         home = str(Path.home())
         return {"said": done.said, "path": done.path, "home": home}
 
     async def _do_stop(self, _: Message) -> Payload:
-        return {"said": await _needed(self._actions.stop)(), "tone": "warn"}
+        return {"said": await needed(self._actions.stop)(), "tone": "warn"}
 
     async def _do_rest(self, message: Message) -> Payload:
-        return {"said": await _needed(self._actions.rest)(message["text"])}
+        return {"said": await needed(self._actions.rest)(message["text"])}
+
+    def _cells_in(self, message: Message) -> list[WallCell]:
+        indices = set(message["cells"])
+        return [cell for cell in self.cells if cell.index in indices]
 
     async def _do_judge(self, message: Message) -> Payload:
-        job_id = message["job"]
+        """Judge some results; a failed job has none to rate or keep."""
         changes = dict(message["changes"])
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
+        needs_result = bool(changes.get("rating") or changes.get("keep"))
+        job_ids = job_ids_of(
+            cell
+            for cell in self._cells_in(message)
+            if cell.status != "failed" or not needs_result
+        )
+        if not job_ids:
+            raise MediakitError(NOTHING_TO_JUDGE)
         async with self._turn:
-            await _needed(self._judge)(job_id, **changes)
-            with self._lock:
-                self._base = tuple(
-                    replace(cell, **changes) if cell.job_id == job_id else cell
-                    for cell in self._base
-                )
-                self._followed.judge(job_id, changes)
+            for job_id in job_ids:
+                await needed(self._judge)(job_id, **changes)
+                with self._lock:
+                    self._base = tuple(
+                        replace(cell, **changes) if cell.job_id == job_id else cell
+                        for cell in self._base
+                    )
+                    self._followed.judge(job_id, changes)
             await self._show()
-        return {}
+        return {"count": len(job_ids)}
 
     async def _do_pair(self, message: Message) -> Payload:
         with self._lock:
@@ -425,7 +440,7 @@ class Gallery:
         sitting = self._sittings[message["sitting"]]
         chosen = {name: message[name] for name in ("winner", "loser", "tie")}
         async with self._turn:
-            stored = await _needed(self._prefer)(**chosen)
+            stored = await needed(self._prefer)(**chosen)
             with self._lock:
                 self._preferences = (*self._preferences, stored)
         sitting.count += 1
@@ -454,63 +469,44 @@ class Gallery:
         return {"ranking": ranking, "count": sitting.count, "used": len(preferences)}
 
     async def _do_retry(self, message: Message) -> Payload:
-        retry = _needed(self._actions.retry)
+        retry = needed(self._actions.retry)
         return {"said": await retry(message["cell"], message["text"])}
 
     async def _do_copy(self, message: Message) -> Payload:
-        return {"buffers": [await _needed(self._actions.copy)(message["job"])]}
+        return {"buffers": [await needed(self._actions.copy)(message["job"])]}
 
     async def _do_recipe(self, message: Message) -> Payload:
-        size, edits = await _needed(self._actions.recipe)(message["job"])
+        size, edits = await needed(self._actions.recipe)(message["job"])
         places = [[edit.start, edit.end] for edit in edits]
         return {"size": size, "places": places, "buffers": [e.content for e in edits]}
 
     async def _do_offers(self, message: Message) -> Payload:
-        offers = await _needed(self._actions.tile).offers(message["job"])
+        offers = await self._runner.offers(self._cells_in(message))
         return {"offers": [offer.payload for offer in offers]}
 
     async def _do_act(self, message: Message) -> Payload:
-        """Carry out an offer; a paid one only at the price on its button."""
-        job_id = message["job"]
-        name, text = message["offer"]["name"], message["offer"]["text"]
-        tile = _needed(self._actions.tile)
-        offers = await tile.offers(job_id)
-        now = next((offer for offer in offers if offer.name == name), None)
-        if now is None:
-            raise MediakitError(GONE.format(text))
-        if now.text != text:
-            raise MediakitError(BUTTON_CHANGED.format(now.text, text))
-        now = now._replace(ticked=message.get("ticked") is True)
-        act = partial(tile.act, job_id, now)
-        done = await (self._submitted(act) if now.is_paid else act())
+        offer, is_ticked = message["offer"], message.get("ticked") is True
+        cells = self._cells_in(message)
+        said, problem = await self._runner.act(
+            cells, offer["name"], offer["text"], ticked=is_ticked
+        )
+        return {"said": said, "error": problem}
+
+    async def _take_outcome(self, job_id: str, done: Done) -> None:
+        """Show the new job or the form of an action on a result."""
         if done.job is not None:
             parent = next(c for c in self.cells if c.job_id == job_id)
             self._followed.add(done.job, parent, self._tasks)
             await self._show()
         if done.form is not None:
             self._open(done.form)
-        return {"said": done.said}
 
-    async def _submitted(self, act: Callable[[], Awaitable[Done]]) -> Done:
-        """Await an action that may submit, and show what it is waiting for."""
-        delays = self._actions.delays
-        if delays is None:
-            return await Stoppable().run(act)
-        return await self._pending.run(act, delays, self._clock)
-
-    def _show_delay(self) -> None:
-        pending = self._pending
-        self._send({"sending": {"text": pending.text, "can_stop": pending.can_stop}})
+    def _show_delay(self, text: str, can_stop: bool) -> None:  # noqa: FBT001 - a fact
+        self._send({"sending": {"text": text, "can_stop": can_stop}})
 
     async def _do_stop_sending(self, _: Message) -> Payload:
-        await self._pending.stop()
+        await self._runner.stop()
         return {}
-
-
-def _needed(act: T | None) -> T:
-    if act is None:
-        raise MediakitError("This wall has no such action.")
-    return act
 
 
 def _checked(cells: Sequence[WallCell]) -> tuple[WallCell, ...]:

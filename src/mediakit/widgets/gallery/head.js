@@ -23,6 +23,7 @@ class Head {
     this.title = make("h3", "mk-heading");
     this.playAll = button("Play all", () => wall.togglePlaying());
     this.compareButton = button("Compare", () => wall.compareChosen());
+    this.actsButton = button("", () => wall.openMenu(wall.together([...wall.selected][0]), this.actsButton));
     this.blindButton = button("Blind A/B", () => wall.blind());
     const exportButton = button("Export all", () => wall.ask({ do: "export" }));
     this.stopButton = button("Stop", () => wall.ask({ do: "stop" }));
@@ -31,8 +32,8 @@ class Head {
     this.restButton.title = "Send the remaining unsent cells; you pay when they complete";
     this.blindButton.hidden = !wall.can.prefer;
     exportButton.hidden = !wall.can.export;
-    const { playAll, compareButton, blindButton } = this;
-    const buttons = [this.stopButton, playAll, compareButton, blindButton, wall.filters.button, exportButton];
+    const { playAll, compareButton, actsButton, blindButton } = this;
+    const buttons = [this.stopButton, playAll, compareButton, actsButton, blindButton, wall.filters.button, exportButton];
     const tools = makeBox("mk-row", ...buttons);
     const bar = makeBox("mk-row mk-wall-between", this.title, tools);
     this.toldText = makeRole("", "status");
@@ -123,6 +124,9 @@ class Head {
     this.compareButton.title = this.canCompare
       ? `Compare the ${count} ${what} results (C)`
       : `Select two to ${COMPARE_AT_MOST} results first (S)`;
+    this.actsButton.hidden = wall.selected.size < 2;
+    write(this.actsButton, `Actions for ${wall.selected.size}…`);
+    this.actsButton.title = `Rate, keep, save or send again the ${many(wall.selected.size, "selected cell")} (A)`;
     this.blindButton.disabled = wall.data.candidates < 2;
     this.stopButton.hidden = !wall.can.stop || !wall.data.can_stop;
     this.restButton.hidden = !wall.can.rest || !wall.data.rest;

@@ -5,7 +5,9 @@ const WALL_KEYS = [
   ["Space", "play"],
   ["← ↑ → ↓", "move"],
   ["Enter", "open"],
-  ["S", "select"],
+  ["S, Ctrl+click", "select"],
+  ["Shift+arrow, Shift+click", "select several"],
+  ["Esc", "clear the selection"],
   ["C", "compare"],
   ["A", "actions", "tile"],
   ["R", "go to Retry", "retry"],
@@ -36,13 +38,13 @@ class Keyboard {
     if (event.target.closest("input, audio")) return;
     if (event.target.closest("button") && ["Enter", " "].includes(event.key)) return;
     const tile = this.wall.tiles.get(Number(root.dataset.index));
-    if (tile && this.press(event.key, tile)) event.preventDefault();
+    if (tile && this.press(event.key, tile, event.shiftKey)) event.preventDefault();
   }
 
   // Returns whether the key has an effect here.
-  press(key, tile) {
-    if (key in ARROWS) return this.move(ARROWS[key]);
-    if (this.judgeKey(tile.now, key) || this.actKey(tile, key)) return true;
+  press(key, tile, isShifted) {
+    if (key in ARROWS) return isShifted ? this.extend(ARROWS[key]) : this.move(ARROWS[key]);
+    if (this.judgeKey(this.wall.together(tile.index), key) || this.actKey(tile, key)) return true;
     const acts = {
       " ": () => tile.play(),
       Enter: () => this.wall.compare([tile.now]),
@@ -77,6 +79,19 @@ class Keyboard {
     if (by === undefined) this.wall.goTo(this.nearest(way));
     else if (this.wall.cells[at + by]) this.wall.goTo(this.wall.cells[at + by]);
     else this.wall.turn(by, { last: by < 0 });
+    this.wall.anchor = this.wall.active;
+    return true;
+  }
+
+  // Selects up to the next cell on the page.
+  extend(way) {
+    const { wall } = this;
+    const at = wall.cells.findIndex((cell) => cell.index === wall.active);
+    const by = { left: -1, right: 1 }[way];
+    const next = by === undefined ? this.nearest(way) : wall.cells[at + by];
+    wall.anchor ??= wall.active;
+    wall.goTo(next);
+    wall.selectTo(wall.active);
     return true;
   }
 
@@ -94,11 +109,11 @@ class Keyboard {
     return line.sort((one, other) => one.across - other.across)[0]?.cell;
   }
 
-  // Returns whether the key rates or keeps the result.
-  judgeKey(cell, key) {
-    if (!this.wall.can.judge || !cell?.job) return false;
-    if (/^[0-5]$/.test(key)) this.wall.judge(cell, { rating: Number(key) || null });
-    else if (key.toLowerCase() === this.wall.acts.keep.key.toLowerCase()) this.wall.judge(cell, { keep: !cell.keep });
+  // Returns whether the key rates or keeps the results.
+  judgeKey(cells, key) {
+    if (!this.wall.can.judge || !cells.some((index) => this.wall.cellAt(index)?.job)) return false;
+    if (/^[0-5]$/.test(key)) this.wall.judge(cells, { rating: Number(key) || null });
+    else if (key.toLowerCase() === this.wall.acts.keep.key.toLowerCase()) this.wall.keep(cells);
     else return false;
     return true;
   }

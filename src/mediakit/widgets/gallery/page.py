@@ -122,8 +122,9 @@ class Wall:
     def chosen(self, view: View) -> list[int]:
         """Return the results to compare: the selected ones, or else the kept ones."""
         seen = [at for at, cell in enumerate(self.cells) if cell.is_shown]
-        selected = [at for at in seen if self.cells[at].index in view.selected]
-        return selected or [at for at in seen if self.cells[at].keep]
+        if view.selected:
+            return [at for at in seen if self.cells[at].index in view.selected]
+        return [at for at in seen if self.cells[at].keep]
 
     def candidates(self, view: View) -> list[int]:
         """Return results that can be compared blindly: of one medium, one per job."""

@@ -1,22 +1,35 @@
-"""The actions on a single result of a wall, with their prices."""
+"""The actions on one or several results of a wall, with their prices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, recipes
 from mediakit.client.budgets import ANYONE, Caller
-from mediakit.client.job_acts import ACTS, Act, Consent, Place, act_of, standing_of
+from mediakit.client.job_acts import (
+    ACTS,
+    Act,
+    Consent,
+    Place,
+    act_of,
+    results_text,
+    standing_of,
+)
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.submissions import asking_from
-from mediakit.errors import InputError
+from mediakit.errors import InputError, MediakitError
 from mediakit.estimates import Estimate
 from mediakit.history import forms, lineage, ratings
 from mediakit.money import format_usd
+from mediakit.notebook import in_voila
 from mediakit.schema import Purpose
+from mediakit.sweep.cells import total_of
 from mediakit.sweep.outputs import job_of
 from mediakit.widgets.gallery.cells import (
     Done,
@@ -41,6 +54,7 @@ if TYPE_CHECKING:
 
 USE, SHOW = "use:", "show:"
 """The prefixes of offers to use a result in a function, and to show a job."""
+UNKNOWN = "price unknown"
 POSTER_PX = 240
 MOST_MADE = 100
 """How many jobs submitted from a wall it restores; older ones are in the history.
@@ -113,6 +127,38 @@ class ResultActions:
                 offers += await self._offers_of(act, job)
         return offers
 
+    async def joint_offers(self, job_ids: Sequence[str]) -> list[Offer]:
+        jobs: list[AsyncJob] = []
+        for job_id in job_ids:
+            with suppress(MediakitError):  # such as a job of another history
+                jobs.append(await job_of(self._client, job_id))
+        offers: list[Offer] = []
+        for act in self._acts:
+            is_elsewhere = act.is_local and in_voila(os.environ)
+            if Place.SELECTION not in act.places or act.many is None or is_elsewhere:
+                continue
+            parts: list[tuple[str, Offer]] = []
+            for job in jobs:
+                if act.can(standing_of(job.state)):
+                    own = await self._offers_of(act, job)
+                    parts += [(job.id, each) for each in own if each.name == act.name]
+            if parts:
+                label = act.many.yes.format(results_text(len(parts), len(job_ids)))
+                offer = await self._joint(act, label, [each for _, each in parts])
+                offers.append(offer._replace(parts=tuple(parts)))
+        return offers
+
+    async def _joint(self, act: Act, label: str, own: Sequence[Offer]) -> Offer:
+        """Return an offer for several results, with the sum of their prices."""
+        prices = [each.price for each in own if each.price is not None]
+        if not act.is_paid or not prices:
+            return _offer(act, text=label)
+        held_micro_usd = sum(price.hold_micro_usd or 0 for price in prices)
+        total = replace(total_of(prices), known_micro_usd=held_micro_usd)
+        if total.low is None:
+            label = f"{label} · {UNKNOWN}"
+        return await self._paid(act, total, label)
+
     async def _offers_of(self, act: Act, job: AsyncJob) -> list[Offer]:
         if act.name == "use":
             return [
@@ -170,9 +216,10 @@ class ResultActions:
         if name == "upscale":
             result = await self._upscaled(job, offer.price)
             return Done(f"{act.result} appears beside this one.", result)
-        if name == "download":
+        if name in ("download", "save"):
             path = await job.download(recipe=recipes.are_on())
-            return Done(f"Saved to {path}, with {path.name}{SUFFIX} next to it.")
+            said = f"Saved to {path}, with {path.name}{SUFFIX} next to it."
+            return Done(said, path=str(path))
         return self._used(job, target)
 
     async def _upscaling(self, act: Act, job: AsyncJob) -> list[Offer]:
@@ -195,9 +242,9 @@ class ResultActions:
         take = await components.submissions.unused_take(request)
         return await components.submit_prepared(request, take, self._caller, price)
 
-    async def _paid(self, act: Act, price: Estimate) -> Offer:
+    async def _paid(self, act: Act, price: Estimate, label: str = "") -> Offer:
         """Return an offer with its price and its effect on the budget."""
-        text, words, limit = act.text(price), act.hint, None
+        text, words, limit = act.text(price, label), act.hint, None
         if self._run is not None:
             [limit] = await self._run.budget.limits_for([price], are_cells=False)
         if limit is not None:

@@ -182,7 +182,7 @@ class Compare extends Sheet {
     if (event.key === " " && this.transport && !inControl) this.transport.group.toggle();
     else if (event.key.startsWith("Arrow") && !inControl) this.move(event.key);
     else if (event.key.toLowerCase() === "w" && this.wipe) this.toggleWipe();
-    else if (!cell || inControl || this.isWiping || !this.wall.keyboard.judgeKey(cell, event.key)) return;
+    else if (!cell || inControl || this.isWiping || !this.wall.keyboard.judgeKey([cell.index], event.key)) return;
     event.preventDefault();
   }
 

@@ -9,9 +9,9 @@ class Tile {
     this.root.tabIndex = -1;
     this.box = make("div", "mk-wall-media");
     const select = () => wall.toggleSelected(this.index);
-    this.select = this.button("✓", "Select for comparing (S)", select, "mk-wall-select");
+    this.select = this.button("✓", "Select (S)", select, "mk-wall-select");
     const { keep } = wall.acts;
-    this.keep = this.button(keep.label, `${keep.hint} (${keep.key})`, () => wall.keyboard.judgeKey(this.now, "k"), "mk-wall-keep");
+    this.keep = this.button(keep.label, `${keep.hint} (${keep.key})`, () => wall.keepTogether(this.index), "mk-wall-keep");
     this.more = this.button("⋯", "More actions (A)", () => this.openMenu());
     this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
     this.keep.hidden = !wall.can.judge;
@@ -53,14 +53,13 @@ class Tile {
       star.addEventListener("click", (event) => {
         event.stopPropagation();
         this.wall.activate(this.index);
-        this.wall.judge(this.now, { rating });
+        this.wall.judge(this.wall.together(this.index), { rating });
       });
       this.stars.append(star);
     }
   }
 
   close() {
-    this.menu?.remove();
     if (isPlayer(this.medium)) letGo(this.medium);
     this.root.remove();
   }
@@ -89,7 +88,7 @@ class Tile {
     this.strip.hidden = !isShown(cell);
     if (!isShown(cell) || !["video", "image", "audio"].includes(cell.medium)) {
       this.state = make("div", "mk-column mk-small-print mk-wall-state");
-      this.box.replaceChildren(this.state, makeBox("mk-wall-over", this.more));
+      this.box.replaceChildren(this.state, makeBox("mk-wall-over", this.select, this.more));
       return;
     }
     this.over.append(this.select, this.more, this.open, this.keep);
@@ -185,7 +184,7 @@ class Tile {
     this.root.classList.toggle("mk-wall-selected", selected);
     set(this.root, "aria-selected", String(selected));
     set(this.select, "aria-pressed", String(selected));
-    this.select.hidden = !isShown(this.cell);
+    this.select.hidden = !isSelectable(this.cell);
   }
 
   play() {
@@ -203,72 +202,10 @@ class Tile {
     this.copy();
   }
 
-  // The menu of further acts. Prices are requested when it opens, and each act runs at the
-  // price on its button.
-  async openMenu(first = "") {
-    const { wall, cell } = this;
-    if (!this.hasMenu) return;
-    this.menu?.remove();
-    const menu = makeRole("mk-frame mk-wall-menu", "group");
-    menu.setAttribute("aria-label", `Actions for ${cell.name}`);
-    menu.popover = "auto";
-    menu.tabIndex = -1;
-    menu.append(make("span", "mk-quiet mk-small-print", "Loading prices …"));
-    menu.addEventListener("toggle", ({ newState }) => {
-      if (newState !== "closed") return;
-      menu.remove();
-      if (this.menu === menu) this.menu = null;
-      wall.focusTile();
-    });
-    menu.addEventListener("keydown", (event) => this.menuKey(event, menu));
-    this.menu = menu;
-    wall.root.append(menu);
-    const { left, bottom } = this.box.getBoundingClientRect();
-    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - 300))}px`;
-    menu.style.top = `${Math.max(4, Math.min(bottom - 20, window.innerHeight - 240))}px`;
-    menu.showPopover();
-    menu.focus();
-    const { offers = [], error } = await wall.request({ do: "offers", job: cell.job });
-    if (this.menu !== menu) return;
-    const made = (which) => offers.filter(which).map((offer) => this.offer(menu, offer));
-    const uses = made(({ name }) => name.startsWith("use:"));
-    const fill = (buttons) => {
-      menu.replaceChildren(...buttons);
-      (buttons.find((button) => button.dataset.act === first) ?? buttons[0]).focus();
-    };
-    const { label, hint } = wall.acts.use;
-    const use = makeButton(label, hint, () => fill(uses), "mk-wall-offer");
-    // A free action comes first and has the focus, so that pressing Enter buys nothing.
-    const free = made((offer) => !offer.is_paid && !offer.name.startsWith("use:"));
-    const own = [...(uses.length ? [use] : []), ...free, ...made((offer) => offer.is_paid)];
-    if (own.length) fill(own);
-    else menu.replaceChildren(make("span", "", error || "There is no action for this result."));
-  }
-
-  offer(menu, offer) {
-    const { question, is_paid: isPaid, text } = offer;
-    const act = (ticked = false) => {
-      menu.hidePopover();
-      this.wall.menuClosedMs = performance.now();
-      this.wall.act(this.cell, offer, ticked);
-    };
-    const ask = () => {
-      const asked = isPaid ? { ...question, yes: text, isPaid } : question;
-      showQuestion(menu, asked, true, act, () => menu.hidePopover());
-    };
-    const press = question ? ask : () => act();
-    const button = makeButton(text, offer.words, press, `mk-wall-offer ${isPaid ? "mk-paid" : ""}`);
-    button.dataset.act = offer.name;
-    return button;
-  }
-
-  menuKey(event, menu) {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const buttons = [...menu.querySelectorAll("button")];
-    if (!by || !buttons.length) return;
-    event.preventDefault();
-    const at = buttons.indexOf(document.activeElement);
-    buttons[(at + by + buttons.length) % buttons.length].focus();
+  // Opens the menu of further acts: of the selection, if this is part of it.
+  openMenu(first = "") {
+    const cells = this.wall.together(this.index);
+    if (cells.length > 1 || this.hasMenu) this.wall.openMenu(cells, this.box, first);
   }
 
   // A small editor in the tile: Enter saves, Escape discards changes.

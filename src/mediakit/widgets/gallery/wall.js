@@ -11,6 +11,7 @@ class Wall {
     this.waiting = new Set(); // requests that have no answer yet
     this.copies = new Map(); // promises of copies that play in place of results, by job
     this.selected = new Set();
+    this.anchor = null; // where a range of selected cells begins
     this.tiles = new Map();
     this.seen = new Set(); // players in view
     this.active = null;
@@ -42,6 +43,7 @@ class Wall {
 
   close() {
     this.sheet?.dialog.close();
+    this.menu?.close();
     this.head.close();
     for (const [name, act] of Object.entries(this.handlers)) this.model.off(name, act);
     this.sizes.disconnect();
@@ -58,7 +60,7 @@ class Wall {
     // Ratings are shown before they are stored.
     const judged = [...this.waiting].filter((message) => message.do === "judge");
     const now = (cell) =>
-      Object.assign({}, cell, ...judged.filter(({ job }) => job === cell.job).map(({ changes }) => changes));
+      Object.assign({}, cell, ...judged.filter((message) => message.cells.includes(cell.index)).map(({ changes }) => changes));
     this.cells = this.data.cells.map(now);
     this.chosen = this.data.chosen.map(now);
     if (!this.isWaiting("view")) this.selected = new Set(this.data.selected);
@@ -114,8 +116,9 @@ class Wall {
     if (this.isWaiting(message.do)) return;
     this.complain("");
     const { error, said, tone, path, home } = await this.request(message);
+    // Of several results, some may be done and others not.
     if (error) this.complain(error);
-    else if (said) this.head.tell(said, tone, path && serverUrl(path, home));
+    if (said) this.head.tell(said, tone, path && serverUrl(path, home));
   }
 
   // At the price and the budget on the button.
@@ -168,6 +171,8 @@ class Wall {
       if (performance.now() - this.menuClosedMs < SECOND_MS) event.stopPropagation();
     };
     for (const name of ["click", "dblclick"]) this.grid.addEventListener(name, hold, true);
+    // Shift would select the text between two clicks.
+    this.grid.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault());
     this.grid.addEventListener("click", (event) => this.clicked(event));
     this.grid.addEventListener("dblclick", (event) => this.clicked(event, true));
   }
@@ -420,6 +425,13 @@ class Wall {
     const tile = this.tiles.get(Number(root.dataset.index));
     this.activate(tile.index);
     root.focus({ preventScroll: true });
+    if (event.shiftKey || event.ctrlKey || event.metaKey) {
+      if (twice) return;
+      if (event.shiftKey) this.selectTo(tile.index);
+      else this.toggleSelected(tile.index);
+      return;
+    }
+    this.anchor = tile.index;
     if (twice) this.compare([tile.now]);
     else if (event.target.closest(".mk-wall-media")) tile.play();
   }
@@ -432,20 +444,31 @@ class Wall {
 
   // Ratings, tags and notes.
 
-  async judge(cell, changes) {
-    if (cell.status === "failed" && (changes.rating || changes.keep)) {
-      this.complain(NOTHING_TO_JUDGE);
-      return;
-    }
+  async judge(cells, changes) {
     this.complain("");
-    const answer = this.request({ do: "judge", job: cell.job, changes });
-    this.drawAgain();
-    const { error } = await answer;
+    const able = cells.filter((index) => !(changes.rating || changes.keep) || this.cellAt(index)?.status !== "failed");
+    const answer = this.request({ do: "judge", cells: able.length ? able : cells, changes });
+    if (able.length) this.drawAgain();
+    const { error, count } = await answer;
     if (error) this.complain(error);
-    else this.say(this.judgedText(cell, changes));
+    else this.say(this.judgedText(cells.length > 1 ? many(count, "result") : this.cellAt(cells[0]).name, changes));
   }
 
-  judgedText({ name }, { rating, keep, tags }) {
+  areKept(cells) {
+    const known = cells.map((index) => this.cellAt(index)).filter((cell) => cell && cell.status !== "failed");
+    return known.length > 0 && known.every((cell) => cell.keep);
+  }
+
+  // Keeps all of them, or, if all are kept, none.
+  keep(cells) {
+    this.judge(cells, { keep: !this.areKept(cells) });
+  }
+
+  keepTogether(index) {
+    if (this.can.judge && this.cellAt(index)?.job) this.keep(this.together(index));
+  }
+
+  judgedText(name, { rating, keep, tags }) {
     if (rating !== undefined) return rating ? `${name}: rated ${rating} of ${BEST}` : `${name}: not rated`;
     if (keep !== undefined) return `${name}: ${keep ? "kept" : "not kept"}`;
     return `${name}: ${tags ? "tags" : "note"} saved`;
@@ -455,13 +478,13 @@ class Wall {
     if (!this.can.judge || !tile.cell.job) return;
     tile.edit("Tags, separated by commas", (tile.cell.tags ?? []).join(", "), (text) => {
       const tags = text.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean);
-      this.judge(tile.cell, { tags: [...new Set(tags)] });
+      this.judge([tile.index], { tags: [...new Set(tags)] });
     });
   }
 
   editNote(tile) {
     if (!this.can.judge || !tile.cell.job) return;
-    tile.edit("Note", tile.cell.note ?? "", (note) => this.judge(tile.cell, { note: note.trim() }));
+    tile.edit("Note", tile.cell.note ?? "", (note) => this.judge([tile.index], { note: note.trim() }));
   }
 
   // Actions of tiles.
@@ -476,9 +499,14 @@ class Wall {
     else if (said) this.head.tell(said);
   }
 
-  act(cell, offer, ticked) {
-    if (offer.name === "download") this.download(cell, offer);
-    else this.ask({ do: "act", job: cell.job, offer, ticked });
+  openMenu(cells, place, first = "") {
+    this.menu?.close();
+    this.menu = new Menu(this, cells, place, first);
+  }
+
+  act(cells, offer, ticked) {
+    if (offer.name === "download") this.download(this.cellAt(cells[0]), offer);
+    else this.ask({ do: "act", cells, offer, ticked });
   }
 
   // The browser saves it, or the kernel does if pages cannot read from the storage.
@@ -489,14 +517,28 @@ class Wall {
       handOver(await withRecipe(blob, recipe), offer.file);
       this.head.tell(`${offer.file} is in your browser's downloads.`);
     } catch {
-      this.ask({ do: "act", job: cell.job, offer });
+      this.ask({ do: "act", cells: [cell.index], offer });
     }
   }
 
   // Selections.
 
+  // What an act on a cell is for: all selected cells, if it is one of them.
+  together(index) {
+    return this.selected.has(index) ? [...this.selected].sort((a, b) => a - b) : [index];
+  }
+
+  // Selects the cells from the anchor to this one, in the order of the page.
+  selectTo(index) {
+    const order = this.cells.map((cell) => cell.index);
+    const [from, to] = [Math.max(0, order.indexOf(this.anchor ?? index)), order.indexOf(index)];
+    const range = this.cells.slice(Math.min(from, to), Math.max(from, to) + 1);
+    this.selectOnly(new Set(range.filter(isSelectable).map((cell) => cell.index)));
+  }
+
   toggleSelected(index) {
-    if (!isShown(this.cellAt(index))) return;
+    if (!isSelectable(this.cellAt(index))) return;
+    this.anchor = index;
     const selected = new Set(this.selected);
     if (!selected.delete(index)) selected.add(index);
     this.selectOnly(selected);

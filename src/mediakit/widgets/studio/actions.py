@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.client import AsyncJob, recipes
-from mediakit.client.job_acts import Act, Consent
+from mediakit.client.job_acts import Act, Consent, results_text
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, ratings
 from mediakit.widgets.gallery import Gallery, ResultActions, WallCell, judged_as
-from mediakit.widgets.studio.history import results_text, row_of
+from mediakit.widgets.studio.history import row_of
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -37,7 +37,7 @@ async def save_all(
         client, entries, lambda job: job.download(place, recipe=recipes.are_on())
     )
     assert act.many is not None
-    return act.many.done.format(results_text(done, entries), place) + problem
+    return act.many.done.format(results_text(done, len(entries)), place) + problem
 
 
 async def do_all(client: Client, act: Act, entries: Sequence[Entry]) -> str:
@@ -46,7 +46,7 @@ async def do_all(client: Client, act: Act, entries: Sequence[Entry]) -> str:
     do = act.do
     assert do is not None  # the studio handles acts without `do` itself
     done, problem = await _each(client, entries, lambda job: do(job, Consent()))
-    return act.many.done.format(results_text(done, entries)) + problem
+    return act.many.done.format(results_text(done, len(entries))) + problem
 
 
 async def _each(

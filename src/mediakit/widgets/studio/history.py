@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -251,9 +251,3 @@ def is_unsettled(entry: Entry) -> bool:
         and entry.charge_micro_usd is None
         and entry.gone_at is None
     )
-
-
-def results_text(count: int, of: Sequence[Entry]) -> str:
-    total = len(of)
-    number = f"{count:,}" if count == total else f"{count:,} of {total:,}"
-    return f"{number} result{'' if total == 1 else 's'}"

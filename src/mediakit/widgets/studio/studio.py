@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
-from mediakit.client.job_acts import ACTS, Act, page_acts
+from mediakit.client.job_acts import ACTS, Act, free_acts_on_many, page_acts
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
@@ -85,7 +85,7 @@ class StudioLists(CardsWidget):
     _esm = script_of(HERE, "studio.js")
     _css = sheets(IPYWIDGETS, HERE / "studio.css")
     functions: Any = traitlets.List().tag(sync=True)
-    acts: Any = traitlets.Dict(page_acts(a for a in ACTS if a.many)).tag(sync=True)
+    acts: Any = traitlets.Dict(page_acts(free_acts_on_many(ACTS))).tag(sync=True)
     state: Any = traitlets.Dict().tag(sync=True)
 
 
@@ -102,7 +102,7 @@ class Studio:
     ) -> None:
         self.client = client
         # The acts on selected jobs.
-        self._acts = {act.name: act for act in acts if act.many is not None}
+        self._acts = {act.name: act for act in free_acts_on_many(acts)}
         self._key = _open.key(client.service.identity, cell)
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()

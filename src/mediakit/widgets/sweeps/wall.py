@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class SweepWall:
         self._labels = _labels(plan)
         self._estimate = plan.estimate()
         self._retries: dict[int, Retry] = {}
-        self._rest: Retry | None = None
+        self._rest: Resend | None = None
         origin = json.dumps(["wall", *self._owner.values(), results.id])
         own = ResultActions(results.client, open_form, origin, results.run)
         self.gallery = Gallery(
@@ -84,6 +85,8 @@ class SweepWall:
             preferences=preferences_of(results.run),
             actions=own.wall_actions(
                 retry=self._retry,
+                resend_text=self._resend_text,
+                resend=self._resend,
                 rest=self._send_rest,
                 stop=self._stop,
                 export=self._export,
@@ -228,46 +231,63 @@ class SweepWall:
             )
             for (cell, retry), limit in zip(retries.items(), limits, strict=True)
         }
-        unsent = [r for r in retries.values() if r.outcome.status is CellStatus.UNSENT]
-        self._rest = None
-        if len(unsent) > 1:
-            price = total_of(retry.price for retry in unsent)
-            [limit] = await run.budget.limits_for([price], are_cells=True)
-            self._rest = Retry(price, unsent[0].outcome, limit)
+        unsent = [
+            cell
+            for cell, retry in retries.items()
+            if retry.outcome.status is CellStatus.UNSENT
+        ]
+        self._rest = await self._resend_of(unsent) if len(unsent) > 1 else None
 
-    @property
-    def _unsent(self) -> list[int]:
-        status = CellStatus.UNSENT
-        retries = self._retries.items()
-        return [cell for cell, retry in retries if retry.outcome.status is status]
+    async def _resend_of(self, cells: Sequence[int]) -> Resend | None:
+        """Return the price of several cells together; None for no cells."""
+        if not cells:
+            return None
+        prices = {cell: self._retries[cell].price for cell in cells}
+        total = total_of(prices.values())
+        [limit] = await self._results.run.budget.limits_for([total], are_cells=True)
+        return Resend(prices, total, limit)
 
     def _rest_text(self) -> str:
         """Return the label of the button that sends all unsent cells, or ""."""
-        rest, count = self._rest, len(self._unsent)
-        if rest is None or count < 2 or rest.price.high is None:
-            return ""
-        price = rest.price.text
-        if rest.limit_micro_usd is None:
-            return f"Send the remaining {count:,} \N{MIDDLE DOT} {price}"
-        limit = format_usd(rest.limit_micro_usd)
-        return f"Raise the budget to {limit} and send {count:,} \N{MIDDLE DOT} {price}"
+        return "" if self._rest is None else self._rest.text("Send the remaining")
 
     async def _send_rest(self, text: str) -> str:
         """Send all unsent cells, within the budget on the button."""
-        run = self._results.run
         self._retries.clear()
         await self._read_retries()
-        now, rest = self._rest_text(), self._rest
-        if rest is None or not now:
+        return await self._send_all(self._rest, self._rest_text(), text)
+
+    async def _resend_text(self, cells: Sequence[int]) -> str:
+        """Return the label of the button that resends several cells, or ""."""
+        resend = await self._resend_of([c for c in cells if self._can_resend(c)])
+        return "" if resend is None else resend.text("Retry")
+
+    async def _resend(self, cells: Sequence[int], text: str) -> str:
+        """Resend several cells, within the budget on the button."""
+        for cell in cells:
+            self._retries.pop(cell, None)
+        await self._read_retries()
+        resend = await self._resend_of([c for c in cells if self._can_resend(c)])
+        now = "" if resend is None else resend.text("Retry")
+        return await self._send_all(resend, now, text)
+
+    def _can_resend(self, cell: int) -> bool:
+        return cell in self._retries and bool(self._retry_text(cell))
+
+    async def _send_all(self, resend: Resend | None, now: str, text: str) -> str:
+        """Send several cells if their button still says the same."""
+        if resend is None or not now:
             raise MediakitError(NO_RETRY)
         if now != text:
             await self._read()
             raise MediakitError(BUTTON_CHANGED.format(now, text))
-        cells = {cell: self._retries[cell].price for cell in self._unsent}
-        with run.budget.raised_to(rest.limit_micro_usd):
-            for cell, price in cells.items():
+        run = self._results.run
+        with run.budget.raised_to(resend.limit_micro_usd):
+            for cell, price in resend.prices.items():
                 run.retry(cell=cell, price=price)
-        return f"Sending {len(cells):,} cells. They may cost {rest.price.text}."
+        count = len(resend.prices)
+        cells = "cell. It" if count == 1 else "cells. They"
+        return f"Sending {count:,} {cells} may cost {resend.total.text}."
 
     async def _stop(self) -> str:
         """Send no more cells; sent jobs cannot be cancelled."""
@@ -338,6 +358,26 @@ class Retry:
             return f"Retry (R) \N{MIDDLE DOT} {price}"
         limit = format_usd(self.limit_micro_usd)
         return f"Raise the budget to {limit} and send (R) \N{MIDDLE DOT} {price}"
+
+
+@dataclass(frozen=True)
+class Resend:
+    """Several cells that are sent again together, with their price and budget."""
+
+    prices: Mapping[int, Estimate]
+    total: Estimate
+    limit_micro_usd: int | None
+    """The raised budget; None if the budget covers the total."""
+
+    def text(self, words: str) -> str:
+        """Return the label of the button; "" if the highest price is unknown."""
+        if self.total.high is None:
+            return ""
+        count, price = len(self.prices), self.total.text
+        if self.limit_micro_usd is None:
+            return f"{words} {count:,} \N{MIDDLE DOT} {price}"
+        limit = format_usd(self.limit_micro_usd)
+        return f"Raise the budget to {limit} and send {count:,} \N{MIDDLE DOT} {price}"
 
 
 def _labels(plan: PlanFacts) -> list[dict[str, str]]:
