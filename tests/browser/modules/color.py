@@ -15,9 +15,10 @@ class Color(Control):
     """A colour, written as #rrggbb."""
 
     name = "color"
+    kinds = ("text",)
 
     def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "text" and spec.format == "color"
+        return spec.format == "color"
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         return "" if value is None else str(value)

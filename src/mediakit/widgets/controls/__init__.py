@@ -30,10 +30,10 @@ from mediakit.widgets.controls.text import Text
 from mediakit.widgets.controls.variants import Variants
 
 CONTROLS += [
+    Text(),
+    Number(),
     Choice(),
     Switch(),
-    Number(),
-    Text(),
     Media(),
     MediaList(),
     Items(),

@@ -23,10 +23,10 @@ class Choice(Control):
     """One of several values; also yes or no, where the service has the default."""
 
     name = "choice"
+    kinds = ("choice", "boolean")
 
     def takes(self, spec: FieldSpec) -> bool:
-        is_open = spec.kind == "boolean" and spec.default is None
-        return spec.kind == "choice" or is_open
+        return spec.kind == "choice" or spec.default is None
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         if value is None:

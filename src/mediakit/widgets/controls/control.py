@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mediakit.schema import FieldSpec
+from mediakit.schema import FieldKind, FieldSpec
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.controls.messages import hint_of, label_of
 
@@ -35,15 +35,17 @@ class Control(ABC):
     """
 
     name: ClassVar[str]
+    kinds: ClassVar[tuple[FieldKind, ...]]
+    """The kinds of fields that it may take."""
 
     @property
     def script(self) -> Path:
         """Return the file of the JavaScript part."""
         return Path(inspect.getfile(type(self))).with_suffix(".js")
 
-    @abstractmethod
     def takes(self, spec: FieldSpec) -> bool:
-        """Return whether the control is for a field."""
+        """Return whether the control is for a field of its kinds."""
+        return True
 
     @abstractmethod
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
@@ -82,7 +84,11 @@ CONTROLS: list[Control] = []
 
 def control_of(spec: FieldSpec) -> Control:
     """Return the control of a field."""
-    return next(control for control in CONTROLS if control.takes(spec))
+    kind = spec.kind
+    for control in CONTROLS:
+        if kind in control.kinds and control.takes(spec):
+            return control
+    raise LookupError(f"no control takes a field of kind {kind}")
 
 
 def shown(spec: FieldSpec, value: object) -> Wire:
@@ -105,7 +111,7 @@ def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
         "hint": hint_of(spec),
         "help": spec.doc if len(spec.doc) >= HELP_FROM else "",
         "required": spec.to_fill_in,
-        "start": shown(spec, None),
+        "start": control.shown(spec, spec.default),
         **control.payload(spec, path, prompts),
     }
     return {n: v for n, v in payload.items() if v not in (None, "", False, [], ())}

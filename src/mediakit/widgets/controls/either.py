@@ -25,9 +25,7 @@ class Either(Control):
     """A menu of the shapes, and the control of the chosen shape."""
 
     name = "either"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "either"
+    kinds = ("either",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         if value is None:

@@ -23,12 +23,12 @@ class Items(Control):
     """A list whose items fit into boxes."""
 
     name = "items"
+    kinds = ("list",)
 
     def takes(self, spec: FieldSpec) -> bool:
         # A box cannot distinguish null from an empty text.
         item = spec.item
-        is_boxed = item is None or (item.kind in BOXED and not item.nullable)
-        return spec.kind == "list" and is_boxed
+        return item is None or (item.kind in BOXED and not item.nullable)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         items = [] if value is None else list_of(spec, value)

@@ -18,9 +18,10 @@ class Json(Control):
     """A box for JSON."""
 
     name = "json"
+    kinds = ("json", "object")
 
     def takes(self, spec: FieldSpec) -> bool:
-        is_any_object = spec.kind == "object" and not spec.fields and not spec.closed
+        is_any_object = not spec.fields and not spec.closed
         return spec.kind == "json" or is_any_object
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from mediakit.schema import FieldSpec
+from mediakit.schema import FieldKind, FieldSpec
 from mediakit.widgets.controls.control import Control, Payload, Wire
 from mediakit.widgets.uploads.accepted_files import accept_text
 
@@ -16,9 +16,7 @@ class Media(Control):
     """A box for one medium."""
 
     name = "media"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "media"
+    kinds: ClassVar[tuple[FieldKind, ...]] = ("media",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         return "" if value is None else str(value)

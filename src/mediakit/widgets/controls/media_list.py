@@ -13,10 +13,10 @@ class MediaList(Media):
     """A line for each medium."""
 
     name = "media_list"
+    kinds = ("list",)
 
     def takes(self, spec: FieldSpec) -> bool:
-        item = spec.item
-        return spec.kind == "list" and item is not None and bool(item.media_kind)
+        return spec.item is not None and bool(spec.item.media_kind)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         if value is None:

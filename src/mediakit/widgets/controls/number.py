@@ -28,9 +28,7 @@ class Number(Control):
     """A whole number or any number."""
 
     name = "number"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind in ("integer", "number")
+    kinds = ("integer", "number")
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         if value is None:

@@ -23,9 +23,7 @@ class Object(Control):
     """The fields of an object, with a switch if the object is optional."""
 
     name = "object"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "object"
+    kinds = ("object",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         if value is None and is_optional(spec):

@@ -23,9 +23,7 @@ class Rows(Control):
     """A list whose items have controls of their own."""
 
     name = "rows"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "list"
+    kinds = ("list",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         none: list[object] = [None] * _fewest(spec)

@@ -12,9 +12,7 @@ class Switch(Control):
     """A box to tick, for a field with a default."""
 
     name = "switch"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "boolean" and spec.default is not None
+    kinds = ("boolean",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         return bool(value)

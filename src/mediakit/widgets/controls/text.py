@@ -12,9 +12,7 @@ class Text(Control):
     """A box for a text, with its description inside."""
 
     name = "text"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "text"
+    kinds = ("text",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         return "" if value is None else str(value)

@@ -29,9 +29,7 @@ class Variants(Control):
     """A menu of the kinds, and the fields of the chosen kind."""
 
     name = "variants"
-
-    def takes(self, spec: FieldSpec) -> bool:
-        return spec.kind == "variants"
+    kinds = ("variants",)
 
     def shown(self, spec: FieldSpec, value: Any) -> Wire:
         tag = spec.tag or ""
