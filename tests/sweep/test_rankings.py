@@ -267,7 +267,7 @@ def test_money_is_exact_beyond_what_a_float_can_hold() -> None:
     assert same.loc[0, ["low", "high"]].tolist() == [NO_FLOAT_HOLDS_IT] * 2
 
 
-@settings(max_examples=trials(8, soak=100))
+@settings(max_examples=trials(8, soak=40))
 @given(
     st.lists(
         st.tuples(
