@@ -83,13 +83,13 @@ class Proxies:
     def proxy_for(self, url: str) -> ProxySetting | None:
         """Return the proxy for a URL; None for a direct connection."""
         parts = parts_of(url)
-        if not parts.hostname or is_loopback(parts.hostname):
-            return None
         for scheme in (parts.scheme, "all"):
             value = self.by_scheme.get(scheme, "").strip()
             if value:
                 break
         else:
+            return None
+        if not parts.hostname or is_loopback(parts.hostname):
             return None
         if any(_is_exception(entry.lower(), parts) for entry in self.exceptions):
             return None

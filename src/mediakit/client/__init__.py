@@ -9,8 +9,6 @@ whose `state` is that entry with the newest record of the service. `AsyncClient.
 calls `prepared` and `submit_prepared` of its `Components` for these two steps.
 """
 
-# Import this first, before any other module imports aiohttp.
-from mediakit.client import aiohttp_import  # noqa: F401
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.job_state import JobState

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -14,18 +13,15 @@ from collections.abc import (
     Callable,
     Mapping,
 )
-from contextlib import asynccontextmanager
-from functools import cache, partial
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from types import SimpleNamespace
-from typing import Any
-from urllib.parse import quote, urlencode
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 from weakref import finalize
 
-import aiohttp
 import httpx
-from yarl import URL
 
+from mediakit.client.aiohttp_transport import CONNECTED, AiohttpTransport
 from mediakit.client.answers import (
     HttpResponse,
     NoAnswerError,
@@ -48,7 +44,7 @@ from mediakit.proxies_and_certificates import (
     checked_ssl_context,
     needs_certificates,
 )
-from mediakit.web_urls import parts_of
+from mediakit.web_urls import DEFAULT_PORTS
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
@@ -60,6 +56,7 @@ KEEP_ALIVE_S = 4.0
 BLOCK_BYTES = 1 << 20
 # The largest useful response is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
+LAST_PORT = 65_535
 HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "mediakit"}
 # Statuses of temporary errors and rate limits, after which a harmless request is
 # repeated.
@@ -72,8 +69,6 @@ def is_not_now(answer: HttpResponse) -> bool:
 
 
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
-
-Content = bytes | AsyncIterable[bytes] | None
 
 log = logging.getLogger("mediakit.client")
 
@@ -108,9 +103,10 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self._timeout_s = timeout_s
+        self._timeout = httpx.Timeout(timeout_s).as_dict()
         self._whole_answer_within_s = max(timeout_s, TOTAL_TIMEOUT_S)
-        all_headers = {**HEADERS, **(headers or {})}
-        self._connections = _Connections(transport, timeout_s, all_headers)
+        self._headers = {**HEADERS, **(headers or {})}
+        self._connections = _Connections(transport)
         close_at_end(self)
         finalize(self, self._connections.close_later).atexit = False
 
@@ -127,12 +123,16 @@ class HttpClient:
 
         `connected` is called before the first byte of the request is sent.
         """
+        if method != "GET":
+            content = content or b""
+            headers = {**headers, "Content-Length": str(len(content))}
+        stream = httpx.ByteStream(content or b"")
+        request = self._request(method, url, headers, stream, connected=connected)
+        request.read()  # a user's transport may read `content`
 
         async def exchange() -> HttpResponse:
             async with asyncio.timeout(self._whole_answer_within_s):
-                return await self._exchange(
-                    method, url, headers, content, connected=connected
-                )
+                return await self._exchange(request)
 
         return await translate_errors(exchange())
 
@@ -146,8 +146,8 @@ class HttpClient:
     ) -> HttpResponse:
         """PUT a body that is read while it is sent; does not follow redirects.
 
-        The response may take `answer_within_s` after the last byte, if that is longer
-        than the usual timeout.
+        The headers contain the length of the body. The response may take
+        `answer_within_s` after the last byte, if that is longer than the usual timeout.
         """
         within_s = max(answer_within_s, self._timeout_s)
         loop, body_error = asyncio.get_running_loop(), None
@@ -164,61 +164,17 @@ class HttpClient:
                 body_error = error  # the transport would wrap it in its own error
                 raise
 
-        sending = self._exchange("PUT", url, headers, blocks_with_timeout(), within_s)
+        stream = _Blocks(blocks_with_timeout())
+        request = self._request("PUT", url, headers, stream, read_timeout_s=within_s)
         try:
             async with asyncio.timeout(self._timeout_s) as idle_timeout:
-                return await translate_errors(sending)
+                return await translate_errors(self._exchange(request))
         except TimeoutError:
             raise NoAnswerError("no answer in time", sent=True) from None
         except NoAnswerError:
             if body_error is not None:
                 raise body_error from None
             raise
-
-    async def _exchange(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        content: Content,
-        read_timeout_s: float | None = None,
-        connected: Callable[[], None] = lambda: None,
-    ) -> HttpResponse:
-        read_timeout_s = read_timeout_s or self._timeout_s
-        address = _address(url)
-        session = self._connections.session_for(address)
-        if session is not None:
-            async with session.request(
-                method,
-                address,
-                headers=headers,
-                data=content,
-                allow_redirects=False,
-                # Where nothing is encrypted, certificates do not matter.
-                ssl=checked_ssl_context() if address.scheme == "https" else True,
-                timeout=_aiohttp_timeout(self._timeout_s, read_timeout_s),
-                trace_request_ctx=connected,
-            ) as answer:
-                body = _body(answer.content.iter_any())
-                body_bytes = await translate_errors(body, in_body=True)
-                return HttpResponse(answer.status, answer.headers, body_bytes)
-        connected()  # a proxy may forward the request at any time from now on
-        http = self._connections.httpx_for(address)
-        request = http.build_request(
-            method,
-            url,
-            headers=headers,
-            content=content,
-            timeout=httpx.Timeout(self._timeout_s, read=read_timeout_s),
-            extensions=TRACE,
-        )
-        response = await http.send(request, stream=True)
-        try:
-            body = _body(response.aiter_bytes())
-            body_bytes = await translate_errors(body, in_body=True)
-        finally:
-            await response.aclose()
-        return HttpResponse(response.status_code, response.headers, body_bytes)
 
     @asynccontextmanager
     async def get(
@@ -231,32 +187,93 @@ class HttpClient:
 
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
-                http = self._connections.httpx_for(_address(url))
-                request = http.build_request(
-                    "GET", url, headers=headers, extensions=TRACE
-                )
-                response = await http.send(request, stream=True)
-                for _ in range(MAX_REDIRECTS):
-                    if response.next_request is None:
-                        break
+                request = self._request("GET", url, headers)
+                for _ in range(1 + MAX_REDIRECTS):
+                    response = await self._begin(request, is_download=True)
+                    if not response.has_redirect_location:
+                        return response
                     await response.aclose()
-                    request = _checked_redirect(response.next_request, request)
-                    http = self._connections.httpx_for(_address(str(request.url)))
-                    response = await http.send(request, stream=True)
-                return response
+                    request = self._request("GET", _redirect_url(response), headers)
+            reason = f"more than {MAX_REDIRECTS} redirects"
+            raise NoAnswerError(reason, sent=True, is_final=True)
 
         response = await translate_errors(exchange())
         try:
-            if response.next_request is not None:
-                reason = f"more than {MAX_REDIRECTS} redirects"
-                raise NoAnswerError(reason, sent=True, is_final=True)
             yield StreamedResponse(response)
         finally:
             await response.aclose()
 
+    def _request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        stream: httpx.AsyncByteStream | None = None,
+        *,
+        read_timeout_s: float | None = None,
+        connected: Callable[[], None] = lambda: None,
+    ) -> httpx.Request:
+        timeout = self._timeout
+        if read_timeout_s is not None:
+            timeout = {**timeout, "read": read_timeout_s}
+        address = _address(url)
+        host = address.netloc.decode()
+        all_headers = httpx.Headers({"Host": host, **self._headers})
+        all_headers.update(headers)
+        # With `content` instead of `stream`, it would take twice the processor time.
+        request = httpx.Request(
+            method,
+            address,
+            headers=all_headers,
+            stream=stream or httpx.ByteStream(b""),
+            extensions={
+                "timeout": timeout,
+                "trace": _raise_for_tunnel_auth,
+                CONNECTED: connected,
+            },
+        )
+        if address.userinfo:
+            auth = httpx.BasicAuth(address.username, address.password)
+            return next(auth.auth_flow(request))
+        return request
+
+    async def _begin(
+        self, request: httpx.Request, *, is_download: bool = False
+    ) -> httpx.Response:
+        """Send a request and return the response before its body is read."""
+        route = self._connections.route_for(request.url, is_download=is_download)
+        if not route.is_direct:
+            # A proxy may forward the request at any time from now on.
+            request.extensions[CONNECTED]()
+        response = await route.transport.handle_async_request(request)
+        response.request = request
+        status = response.status_code
+        if not route.is_direct and status == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
+            await response.aclose()
+            raise ProxyAuthError("407")  # it is not the service's
+        return response
+
+    async def _exchange(self, request: httpx.Request) -> HttpResponse:
+        response = await self._begin(request)
+        try:
+            body = await translate_errors(_body(response), in_body=True)
+        finally:
+            await response.aclose()
+        return HttpResponse(response.status_code, response.headers, body)
+
     async def aclose(self) -> None:
         """Close the connections; a second close does nothing."""
         await self._connections.aclose()
+
+
+class _Blocks(httpx.AsyncByteStream):
+    """The body of an upload."""
+
+    def __init__(self, blocks: AsyncIterator[bytes]) -> None:
+        self._blocks = blocks
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._blocks
 
 
 class StreamedResponse:
@@ -288,8 +305,15 @@ class StreamedResponse:
             raise NoAnswerError("the connection ended early", sent=True)
 
 
-async def _body(pieces: AsyncIterator[bytes]) -> bytes:
+async def _body(response: httpx.Response) -> bytes:
     """Read a body up to a limit, because a small one may unpack to gigabytes."""
+    pieces: AsyncIterable[bytes] = response.aiter_bytes()
+    stream = response.stream
+    # A user's transport may have read the body, and unpacked it.
+    is_as_sent = not response.is_stream_consumed
+    is_as_sent &= "Content-Encoding" not in response.headers
+    if is_as_sent and isinstance(stream, httpx.AsyncByteStream):
+        pieces = stream  # a fifth of the processor time
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -298,138 +322,29 @@ async def _body(pieces: AsyncIterator[bytes]) -> bytes:
     return bytes(body)
 
 
-def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
-    """Return the request that follows a redirect."""
-    was, becomes = before.url.scheme, request.url.scheme
-    if becomes not in ("http", "https"):
+def _address(url: str) -> httpx.URL:
+    """Parse a URL; %2F in a signed URL stays encoded."""
+    with suppress(httpx.InvalidURL):
+        address = httpx.URL(url)
+        is_port = address.port is None or 0 < address.port <= LAST_PORT
+        if address.scheme in DEFAULT_PORTS and address.host and is_port:
+            return address
+    raise NoAnswerError(INVALID_URL, sent=False, is_final=True)
+
+
+def _redirect_url(response: httpx.Response) -> str:
+    """Return the URL to which a response redirects."""
+    try:
+        url = response.url.join(response.headers["Location"])
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in DEFAULT_PORTS:
         reason = "a redirect led away from http(s)"
-    elif (was, becomes) == ("https", "http"):
+    elif (response.url.scheme, url.scheme) == ("https", "http"):
         reason = "a redirect led from https to http"
     else:
-        return request
+        return str(url)
     raise NoAnswerError(reason, sent=True, is_final=True)
-
-
-# -- connections ----------------------------------------------------------------------
-
-
-class _Connections:
-    """The open connections of one `HttpClient`, created on first use."""
-
-    def __init__(
-        self,
-        transport: httpx.AsyncBaseTransport | None,
-        timeout_s: float,
-        headers: Mapping[str, str],
-    ) -> None:
-        self._transport = transport
-        self._timeout_s = timeout_s
-        self._headers = headers
-        self._session: aiohttp.ClientSession | None = None
-        # By proxy, and by whether certificates are checked.
-        self._clients: dict[tuple[ProxySetting | None, bool], httpx.AsyncClient] = {}
-        self._proxies: Proxies | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._pid = os.getpid()
-
-    def session_for(self, url: URL) -> aiohttp.ClientSession | None:
-        """Return the aiohttp session for a URL; None if httpx must be used."""
-        if self._transport is not None or self._proxy_for(url) is not None:
-            return None
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=MAX_CONNECTIONS,
-                    keepalive_timeout=KEEP_ALIVE_S,
-                ),
-                headers=self._headers,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trace_configs=[_connection_tracing()],
-                timeout=_aiohttp_timeout(self._timeout_s, self._timeout_s),
-            )
-        return self._session
-
-    def httpx_for(self, url: URL) -> httpx.AsyncClient:
-        """Return the httpx client for a URL."""
-        proxy = self._proxy_for(url)
-        is_secure = needs_certificates(str(url), proxy)
-        if (proxy, is_secure) not in self._clients:
-            self._clients[proxy, is_secure] = self._make_httpx(
-                proxy, is_secure=is_secure
-            )
-        return self._clients[proxy, is_secure]
-
-    def _proxy_for(self, url: URL) -> ProxySetting | None:
-        if self._pid != os.getpid():
-            raise ClosedError(FORKED)
-        self._loop = asyncio.get_running_loop()
-        if self._transport is not None:
-            return None
-        if self._proxies is None:
-            self._proxies = Proxies.read()
-        return self._proxies.proxy_for(str(url))
-
-    def _make_httpx(
-        self, proxy: ProxySetting | None, *, is_secure: bool
-    ) -> httpx.AsyncClient:
-        proxied = self._transport is not None or proxy is not None
-        checks = is_secure and self._transport is None
-        return httpx.AsyncClient(
-            transport=self._transport,
-            proxy=proxy.checked_url() if proxy else None,
-            trust_env=False,
-            verify=checked_ssl_context() if checks else False,
-            timeout=self._timeout_s,
-            limits=httpx.Limits(
-                max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
-            ),
-            headers=self._headers,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
-        )
-
-    async def aclose(self) -> None:
-        """Close all connections; a second call does nothing."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-        while self._clients:
-            _, http = self._clients.popitem()
-            await http.aclose()
-
-    def close_later(self) -> None:
-        """Close connections that were left open; called by the garbage collector."""
-        loop = self._loop if self._pid == os.getpid() else None
-        is_open = self._session is not None or self._clients
-        if is_open and loop is not None and not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(self.aclose(), loop)
-
-
-@cache
-def _aiohttp_timeout(timeout_s: float, read_timeout_s: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(
-        total=None, connect=timeout_s, sock_connect=timeout_s, sock_read=read_timeout_s
-    )
-
-
-def _connection_tracing() -> aiohttp.TraceConfig:
-    """Return a trace that calls a request's `connected` once it is connected."""
-
-    async def call(_: object, context: SimpleNamespace, __: object) -> None:
-        if context.trace_request_ctx is not None:
-            context.trace_request_ctx()
-
-    tracing = aiohttp.TraceConfig()
-    tracing.on_connection_create_end.append(call)
-    tracing.on_connection_reuseconn.append(call)
-    return tracing
-
-
-async def _raise_for_proxy_auth(response: httpx.Response) -> None:
-    """Raise if a proxy rejects the password: its 407 is not the service's."""
-    if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
-        await response.aclose()
-        raise ProxyAuthError("407", request=response.request)
 
 
 async def _raise_for_tunnel_auth(event: str, info: Mapping[str, Any]) -> None:
@@ -440,26 +355,78 @@ async def _raise_for_tunnel_auth(event: str, info: Mapping[str, Any]) -> None:
             raise ProxyAuthError("407")
 
 
-TRACE: Mapping[str, Any] = {"trace": _raise_for_tunnel_auth}
+# -- connections ----------------------------------------------------------------------
 
 
-def _address(url: str) -> URL:
-    """Return a URL exactly as written: %2F in a signed URL must stay encoded."""
-    if not url.isascii():  # a request line allows no other characters
-        parts = parts_of(url)
-        path, query = map(_in_ascii, (parts.path, parts.query))
-        url = parts._replace(path=path, query=query).geturl()
-    try:
-        address = URL(url, encoded=True)
-        if address.scheme in ("http", "https") and address.host and address.port:
-            return address
-    except ValueError:
-        pass
-    raise NoAnswerError(INVALID_URL, sent=False, is_final=True)
+class _Way(NamedTuple):
+    """What decides which transport carries a request."""
+
+    scheme: str
+    proxy: ProxySetting | None
+    is_download: bool
 
 
-def _in_ascii(part: str) -> str:
-    return re.sub(r"[^\x00-\x7f]+", lambda match: quote(match[0]), part)
+class _Route(NamedTuple):
+    """A transport, and whether it is known to use no proxy."""
+
+    transport: httpx.AsyncBaseTransport
+    is_direct: bool
+
+
+def _route(way: _Way) -> _Route:
+    limits = httpx.Limits(
+        max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
+    )
+    # Where nothing is encrypted, certificates do not matter.
+    is_secure = needs_certificates(f"{way.scheme}:", way.proxy)
+    verify = checked_ssl_context() if is_secure else False
+    if way.proxy is None and not way.is_download:
+        return _Route(AiohttpTransport(verify=verify, limits=limits), is_direct=True)
+    transport = httpx.AsyncHTTPTransport(
+        verify=verify,
+        trust_env=False,
+        limits=limits,
+        proxy=way.proxy.checked_url() if way.proxy else None,
+    )
+    return _Route(transport, is_direct=way.proxy is None)
+
+
+class _Connections:
+    """The transports of one `HttpClient`, created on first use."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport | None) -> None:
+        self._transport = transport
+        self._routes: dict[_Way | None, _Route] = {}
+        self._proxies: Proxies | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pid = os.getpid()
+
+    def route_for(self, url: httpx.URL, *, is_download: bool) -> _Route:
+        """Return the transport for a URL."""
+        if self._pid != os.getpid():
+            raise ClosedError(FORKED)
+        self._loop = asyncio.get_running_loop()
+        if self._transport is not None:
+            route = _Route(self._transport, is_direct=False)
+            return self._routes.setdefault(None, route)
+        if self._proxies is None:
+            self._proxies = Proxies.read()
+        way = _Way(url.scheme, self._proxies.proxy_for(str(url)), is_download)
+        if way not in self._routes:
+            self._routes[way] = _route(way)
+        return self._routes[way]
+
+    async def aclose(self) -> None:
+        """Close all connections; a second call does nothing."""
+        while self._routes:
+            _, route = self._routes.popitem()
+            await route.transport.aclose()
+
+    def close_later(self) -> None:
+        """Close connections that were left open; called by the garbage collector."""
+        loop = self._loop if self._pid == os.getpid() else None
+        if self._routes and loop is not None and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self.aclose(), loop)
 
 
 # -- the service ----------------------------------------------------------------------

@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Iterator
 from contextvars import ContextVar
 from typing import TypeVar
 
-import aiohttp
 import httpcore
 import httpx
-from aiohttp.http_exceptions import ContentEncodingError
 
+from mediakit.client.aiohttp_transport import ServerDisconnectedError
 from mediakit.client.answers import NoAnswerError
 
 INVALID_URL = "its address is not an http(s) URL"
@@ -40,10 +39,6 @@ RAISED_BEFORE_SENDING = (
     httpx.UnsupportedProtocol,
     httpx.InvalidURL,
     httpcore.ConnectTimeout,
-    aiohttp.ClientConnectorError,
-    aiohttp.ClientHttpProxyError,
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.InvalidURL,
 )
 FINAL = (
     ProxyAuthError,
@@ -51,8 +46,6 @@ FINAL = (
     httpx.InvalidURL,
     ssl.SSLCertVerificationError,
 )
-# httpcore's types are more specific than httpx's.
-PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
 REASONS_UNSENT: Reasons = (
     (socket.gaierror, "no such host"),
     (
@@ -71,22 +64,18 @@ REASONS_UNSENT: Reasons = (
         "the proxy refused the connection: its URL may need a user and a password that "
         "it accepts",
     ),
-    ((httpx.UnsupportedProtocol, httpx.InvalidURL, aiohttp.InvalidURL), INVALID_URL),
-    (
-        (httpx.PoolTimeout, httpcore.ConnectTimeout, aiohttp.ConnectionTimeoutError),
-        "no connection in time",
-    ),
+    ((httpx.UnsupportedProtocol, httpx.InvalidURL), INVALID_URL),
+    ((httpx.PoolTimeout, httpcore.ConnectTimeout), "no connection in time"),
     (BaseException, "no connection"),
 )
 REASONS_SENT: Reasons = (
-    ((httpx.DecodingError, ContentEncodingError), UNPACKABLE),
+    (httpx.DecodingError, UNPACKABLE),
     (httpx.WriteTimeout, "the request could not be sent in time"),
     ((httpx.ReadTimeout, TimeoutError), "no answer in time"),
 )
 REASONS_WITHOUT_HEAD: Reasons = (
     *REASONS_SENT,
-    (aiohttp.ServerDisconnectedError, "it closed the connection"),
-    (aiohttp.ClientResponseError, "its answer is not HTTP"),
+    (ServerDisconnectedError, "it closed the connection"),
     (httpx.RemoteProtocolError, "it sent no HTTP answer"),
     (BaseException, "the connection broke"),
 )
@@ -99,7 +88,7 @@ _is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
 async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
     """Await an HTTP call and translate its failures to `NoAnswerError`.
 
-    Suppresses the logs of httpx and httpcore, which would show signed URLs.
+    Suppresses the logs of httpcore, which would show signed URLs.
     """
     token = _is_ours.set(True)
     try:
@@ -118,7 +107,7 @@ async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
 
 
 def _is_transport_error(error: Exception) -> bool:
-    kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError)
+    kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
     return isinstance(error, (*kinds, OSError)) or _is_of_socks(error)
 
 
@@ -129,7 +118,8 @@ def _is_of_socks(error: Exception) -> bool:
 
 def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
     cause = error.__cause__
-    precise = cause if isinstance(cause, PRECISE) else error
+    # httpcore's type is more specific than httpx's.
+    precise = cause if isinstance(cause, httpcore.ConnectTimeout) else error
     sent = in_body or not (
         isinstance(precise, RAISED_BEFORE_SENDING) or _is_of_socks(error)
     )
@@ -163,4 +153,3 @@ class _DropOwnRequests(logging.Filter):
 
 for _part in ("connection", "http11", "http2", "proxy", "socks"):
     logging.getLogger(f"httpcore.{_part}").addFilter(_DropOwnRequests())
-logging.getLogger("httpx").addFilter(_DropOwnRequests())

@@ -119,7 +119,7 @@ CHUNK_CUT_OFF = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"
         (answers(CUT_OFF), "(its answer was cut off)"),
         (answers(CHUNK_CUT_OFF), "(its answer was cut off)"),
         (answers(b"HTTP/1.1 200 OK\r\nConte"), "(it closed the connection)"),
-        (answers(b"SSH-2.0-OpenSSH_9.6\r\n"), "(its answer is not HTTP)"),
+        (answers(b"SSH-2.0-OpenSSH_9.6\r\n"), "(it sent no HTTP answer)"),
     ],
 )
 def test_a_post_without_a_whole_answer_may_have_arrived_and_is_sent_once(
