@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ from mediakit import Client
 from mediakit.widgets.gallery import Done, Gallery, Offer, WallActions
 from tests.support.priced_service import PricedService
 from tests.support.samples.walls import Page, make_cells
+from tests.support.soak import trials
 from tests.support.widgets import until
 from tests.sweep.runs import run
 from tests.sweep.service import Outcome
@@ -193,6 +196,47 @@ def test_selected_results_are_saved_and_upscaled_where_that_is_possible(
     assert saved["said"].startswith(f"Saved 2 results to {tmp_path}.")
     assert len([*tmp_path.glob("*.png")]) == len([*tmp_path.glob("*.json")]) == 2
     gallery.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_message_buys_what_was_not_on_its_button_or_the_same_twice(
+    priced: PricedService, three: Page, seed: int
+) -> None:
+    """Messages about any cells, with any offer seen so far, arrive in any order."""
+    drawn = random.Random(seed)
+    seen: list[dict[str, Any]] = []
+    sent: list[dict[str, Any]] = []
+    done = 0
+    for _ in range(trials(10, 60)):
+        cells = [cell.index for cell in three.gallery.cells]
+        chosen = drawn.sample(cells, drawn.randint(1, min(4, len(cells))))
+        found = three.answer(three.asks("offers", cells=chosen))["offers"]
+        offers = {each["text"]: each for each in found if each["is_paid"]}
+        seen += offers.values()
+        before = len(priced.jobs)
+        for late in sent[-3:]:
+            three.widget._handle_custom_msg(late, [])
+        if seen:
+            offer = drawn.choice([*offers.values(), *offers.values(), *seen])
+            number = three.asks("act", cells=chosen, offer=offer)
+            message = {"do": "act", "cells": chosen, "offer": offer, "number": number}
+            sent.append(message)
+            wanted = results_on(offer["text"]) if offer["text"] in offers else 0
+            for _ in range(drawn.randint(0, 2)):
+                three.widget._handle_custom_msg(message, [])
+            answer = three.answer(number)
+            until(lambda goal=before + wanted: len(priced.jobs) >= goal)  # type: ignore[misc]
+            until(lambda: three.shown["running"] == 0)
+            assert bool(answer["error"]) == (not wanted), answer
+            assert len(priced.jobs) - before == wanted, answer
+            done += wanted
+    assert len(priced.jobs) == 3 + done > 3
+
+
+def results_on(text: str) -> int:
+    """Return for how many results a button pays."""
+    found = re.match(r"(?:Another take of|Upscale|Retry) (\d+)", text)
+    return int(found[1]) if found else 1
 
 
 class Slow:
