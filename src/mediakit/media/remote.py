@@ -133,11 +133,11 @@ class RemoteFile(RawIOBase):
         self._wait_for(0)
 
     def readable(self) -> bool:
-        """Return True."""
+        """Report that the file is readable."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
+        """Report that the file is seekable."""
         return True
 
     def tell(self) -> int:

@@ -354,8 +354,8 @@ def unread(what: str, found: str) -> ServiceError:
 def table_of(records: Sequence[Row]) -> pd.DataFrame:
     """Make a table of records, with columns in order of first appearance.
 
-    A list of nested records with amounts is expanded: each becomes a row, with the
-    texts of the outer record but not its sums. A column of objects, such as usage,
+    A list of nested records with amounts is expanded: each becomes a row, with the text
+    values of the outer record but not its sums. A column of objects, such as usage,
     becomes one column per key.
     """
     rows = pd.DataFrame(records, dtype="object")

@@ -315,8 +315,8 @@ class Reconciliation:
             history_most_micro_usd (Int64: the likely sum, and what the service may
             count of it), daily_micro_usd, monthly_micro_usd and difference_micro_usd
             (Int64: the charge less the likely sum), verdict (str) and job_ids (lists of
-            str: jobs that may be counted in this month or not). What could not be
-            read or compared, or has no limit, is <NA>.
+            str: jobs that may or may not be counted in this month). What could not be
+                read or compared, or has no limit, is <NA>.
         """
         rows = self._rows
         amounts = {name: [getattr(row, name) for row in rows] for name in AMOUNTS}

@@ -72,7 +72,9 @@ def _read_count(k: object, otherwise: int | None) -> int:
     """Validate a number of results."""
     count = otherwise if k is None else whole(k)
     if count is None or count < 1:
-        accepted = "a number of results, such as 3; or best=, for all of one value"
+        accepted = (
+            "a number of results, such as 3; or best= for all results of one value"
+        )
         raise InputError("k", got=k, accepted=accepted)
     return count
 

@@ -25,7 +25,8 @@ def main() -> None:
     with server.makefile("rb") as requests:
         while size := requests.read(4):
             request: RenderRequest = pickle.loads(requests.read(int.from_bytes(size)))
-            # A killed server waits for no response; the next server cleans up.
+            # If the server was killed, nothing waits for a response; the next server
+            # cleans up.
             if not _waits(server):
                 return
             try:
