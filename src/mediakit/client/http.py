@@ -68,7 +68,7 @@ def is_not_now(answer: HttpResponse) -> bool:
     return answer.status in NOT_NOW
 
 
-TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
+TOO_LARGE = f"its response is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
 
 log = logging.getLogger("mediakit.client")
 
@@ -170,7 +170,7 @@ class HttpClient:
             async with asyncio.timeout(self._timeout_s) as idle_timeout:
                 return await translate_errors(self._exchange(request))
         except TimeoutError:
-            raise NoAnswerError("no answer in time", sent=True) from None
+            raise NoAnswerError("no response in time", sent=True) from None
         except NoAnswerError:
             if body_error is not None:
                 raise body_error from None

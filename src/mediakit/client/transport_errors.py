@@ -16,8 +16,8 @@ from mediakit.client.aiohttp_transport import ServerDisconnectedError
 from mediakit.client.answers import NoAnswerError
 
 INVALID_URL = "its address is not an http(s) URL"
-CUT_OFF = "its answer was cut off"
-UNPACKABLE = "its answer cannot be decompressed"
+CUT_OFF = "its response was cut off"
+UNPACKABLE = "its response cannot be decompressed"
 # httpcore has only this text for a SOCKS proxy that rejects the user or the password.
 SOCKS_AUTH = "Invalid username/password"
 
@@ -71,12 +71,12 @@ REASONS_UNSENT: Reasons = (
 REASONS_SENT: Reasons = (
     (httpx.DecodingError, UNPACKABLE),
     (httpx.WriteTimeout, "the request could not be sent in time"),
-    ((httpx.ReadTimeout, TimeoutError), "no answer in time"),
+    ((httpx.ReadTimeout, TimeoutError), "no response in time"),
 )
 REASONS_WITHOUT_HEAD: Reasons = (
     *REASONS_SENT,
     (ServerDisconnectedError, "it closed the connection"),
-    (httpx.RemoteProtocolError, "it sent no HTTP answer"),
+    (httpx.RemoteProtocolError, "it sent no HTTP response"),
     (BaseException, "the connection broke"),
 )
 REASONS_IN_BODY: Reasons = (*REASONS_SENT, (BaseException, CUT_OFF))

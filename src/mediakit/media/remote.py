@@ -108,7 +108,7 @@ async def read_remote(
             return await to_thread.run_sync(work, abandon_on_cancel=True)
     finally:
         abandoned.set()
-    log.debug("the medium at a URL is not known: no answer in time")
+    log.debug("the medium at a URL is not known: no response in time")
     return None
 
 

@@ -113,13 +113,13 @@ CHUNK_CUT_OFF = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (is_silent, "(no answer in time)"),
+        (is_silent, "(no response in time)"),
         (hangs_up, "(it closed the connection)"),
         (breaks_off, "(the connection broke)"),
-        (answers(CUT_OFF), "(its answer was cut off)"),
-        (answers(CHUNK_CUT_OFF), "(its answer was cut off)"),
+        (answers(CUT_OFF), "(its response was cut off)"),
+        (answers(CHUNK_CUT_OFF), "(its response was cut off)"),
         (answers(b"HTTP/1.1 200 OK\r\nConte"), "(it closed the connection)"),
-        (answers(b"SSH-2.0-OpenSSH_9.6\r\n"), "(it sent no HTTP answer)"),
+        (answers(b"SSH-2.0-OpenSSH_9.6\r\n"), "(it sent no HTTP response)"),
     ],
 )
 def test_a_post_without_a_whole_answer_may_have_arrived_and_is_sent_once(
