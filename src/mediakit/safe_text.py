@@ -60,7 +60,7 @@ def with_shown_urls(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Shorten an untrusted value for an error sentence."""
+    """Shorten an untrusted value for an error message."""
     text = repr(shown_url(value) if isinstance(value, str) else value)
     text = with_shown_urls(text)
     if len(text) <= SHOWN_LENGTH:

@@ -223,7 +223,7 @@ def _bad_header(why: str, reason: str) -> SignatureError:
 
 
 def keys_of(secret: object) -> tuple[bytes, ...]:
-    """Parse one secret, or all that are valid during a rotation, to keys."""
+    """Parse one secret, or all that are valid during a rotation, into keys."""
     if isinstance(secret, str):
         return (_key_in(secret, "The secret"),)
     if isinstance(secret, bytes) or not isinstance(secret, Iterable):
