@@ -13,12 +13,14 @@ import pytest
 from anyio import to_thread
 
 from mediakit import Client
-from mediakit.widgets.gallery import Done, Gallery, Offer, WallActions
+from mediakit.client import AsyncJob
+from mediakit.client.job_acts import ACTS, Act, Consent, Many, Place
+from mediakit.widgets.gallery import Done, Gallery, Offer, ResultActions, WallActions
 from tests.support.priced_service import PricedService
-from tests.support.samples.walls import Page, make_cells
+from tests.support.samples.walls import Page, make_cell, make_cells
 from tests.support.soak import trials
 from tests.support.widgets import until
-from tests.sweep.runs import run
+from tests.sweep.runs import PATIENCE_S, run
 from tests.sweep.service import Outcome
 
 FAILING = Outcome(fails="provider_error", reads=1)
@@ -196,6 +198,40 @@ def test_selected_results_are_saved_and_upscaled_where_that_is_possible(
     assert saved["said"].startswith(f"Saved 2 results to {tmp_path}.")
     assert len([*tmp_path.glob("*.png")]) == len([*tmp_path.glob("*.json")]) == 2
     gallery.close()
+
+
+def test_an_act_that_only_this_table_has_is_done_with_all_selected_results(
+    priced: PricedService,
+) -> None:
+    polished: list[str] = []
+
+    async def polish(job: AsyncJob, _: Consent) -> str:
+        polished.append(job.id)
+        return "It is polished."
+
+    act = Act(
+        name="polish",
+        label="Polish",
+        can=lambda job: job.has_output,
+        do=polish,
+        places=frozenset({Place.SELECTION}),
+        many=Many(yes="Polish {}", done="Polished {}."),
+    )
+    client = priced.connect("0.34")
+    made = [
+        client.submit("text-to-video", prompt=prompt, duration=5).wait(PATIENCE_S)
+        for prompt in ("a", "b")
+    ]
+    cells = [make_cell(n, job_id=job.id, url=job.url) for n, job in enumerate(made)]
+    own = ResultActions(client.core, acts=(*ACTS, act))
+    page = Page(Gallery(cells, actions=own.wall_actions()))
+    assert "polish" not in page.offers(made[0].id)
+    offer = page.offers(*jobs(page))["polish"]
+    assert offer["text"] == "Polish 2 results"
+    answer = page.answer(page.acts(*jobs(page), offer=offer))
+    assert (answer["said"], answer["error"]) == ("Polished 2 results.", "")
+    assert polished == [job.id for job in made]
+    page.gallery.close()
 
 
 @pytest.mark.parametrize("seed", range(3))
