@@ -359,7 +359,7 @@ async def _raise_for_tunnel_auth(event: str, info: Mapping[str, Any]) -> None:
 
 
 class _Way(NamedTuple):
-    """What decides which transport carries a request."""
+    """The properties that determine which transport carries a request."""
 
     scheme: str
     proxy: ProxySetting | None
