@@ -131,7 +131,8 @@ def test_upscaled_clips_play_on_the_wall_and_side_by_side_until_they_are_gone(
 
 @pytest.mark.soak
 def test_selected_results_are_rated_kept_and_upscaled_in_one_go(lab: Lab) -> None:
-    lab.begin("selected.ipynb", CONNECT, FOUR, JUDGED)
+    connect = CONNECT.replace("'sweep'", "'selected'")  # a history of its own
+    lab.begin("selected.ipynb", connect, FOUR, JUDGED)
     lab.run_cell(0)
     lab.run_cell(1, timeout_s=RUN_MS / 1000)
     lab.see(1, "4 of 4 done")
