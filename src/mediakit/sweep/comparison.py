@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from textwrap import fill
 from typing import Any
@@ -13,11 +13,16 @@ import pandas as pd
 from mediakit.errors import InputError
 from mediakit.money import format_cents, format_usd
 from mediakit.rules import ValueDescription
+from mediakit.sweep.paired_tests import (
+    FEWEST_PAIRS,
+    MOST_MORE,
+    paired_tests,
+    step_of,
+)
 from mediakit.sweep.rankings import (
     CHARGE,
     LINE_WIDTH,
     By,
-    Floats,
     axes_of,
     columns_of,
     jobs_once,
@@ -25,23 +30,8 @@ from mediakit.sweep.rankings import (
     roots,
     short_name,
 )
-from mediakit.sweep.student_t import (
-    MOST_FREEDOM,
-    holm,
-    p_value,
-    quantile,
-    wanted_shift,
-)
 
-ALPHA = 0.05
-POWER = 0.8
 MOST_VALUES = 100
-MOST_MORE = 1_000
-FEWEST_PAIRS = 4
-"""Fewer pairs say nothing about others, however alike they are."""
-HIGHEST_STARS = 10
-SAME = 1e-6
-"""Differences that vary by a smaller part of the values are equal but for rounding."""
 SWEEP = "sweep"
 SENTENCES = 5
 AGAIN = "Testing again after adding some makes a false alarm up to twice as likely."
@@ -197,141 +187,14 @@ def _differences(
     if CHARGE in known:
         sums = groups[CHARGE].sum(min_count=1).astype("float64")
         costs = sums.groupby(axis, observed=True).mean().reindex(order).to_numpy()
-    step = _step(known[value].to_numpy())
-    twos = [list(two) for two in combinations(range(len(order)), 2)]
-    tests = [_test(means[:, two], takes[:, two], step) for two in twos]
-    p, level = holm(np.array([test.p for test in tests]), ALPHA)
-    rows = [
-        test.row(float(costs[two].sum()), of_all, alpha)
-        for test, two, of_all, alpha in zip(tests, twos, p, level, strict=True)
-    ]
+    rows = paired_tests(means, takes, step_of(known[value].to_numpy()), costs)
     table = pd.DataFrame(rows, columns=[*COLUMNS, "verdict"]).astype(COLUMNS)
     table["verdict"] = pd.Categorical(table["verdict"], list(VERDICTS))
-    places = np.array(twos, dtype="int64").reshape(-1, 2)
+    places = np.array([*combinations(range(len(order)), 2)], "int64").reshape(-1, 2)
     for column, name in enumerate(("first", "second")):
         chosen = values.iloc[places[:, column]].reset_index(drop=True)
         table.insert(column, name, chosen)
     return table
-
-
-@dataclass(frozen=True)
-class _PairedTest:
-    """A paired t-test of two values.
-
-    Values with a common step, such as stars, give means with a step, so that a test
-    without a continuity correction, half of that step, has too many false alarms.
-
-    Args:
-        pairs: The number of pairs.
-        difference: The mean difference; NaN without pairs.
-        variance: The variance of the differences; NaN means unknown.
-        correction: The continuity correction, times the number of pairs.
-        p: The p-value; NaN where nothing can be tested.
-    """
-
-    pairs: int
-    difference: float = math.nan
-    variance: float = math.nan
-    correction: float = 0.0
-    p: float = math.nan
-
-    def row(self, cost_micro_usd: float, p: float, alpha: float) -> dict[str, Any]:
-        """Return the row of the comparison, at a level that all rows share."""
-        row: dict[str, Any] = {
-            "difference": self.difference,
-            "deviation": math.sqrt(self.variance),
-            "pairs": self.pairs,
-            "p": p,
-            "verdict": "unknown",
-        }
-        if not math.isnan(p):
-            row["verdict"] = "exceeds" if p < ALPHA else "within"
-            margin = self._margin(alpha)
-            row |= {"low": self.difference - margin, "high": self.difference + margin}
-        more = None if row["verdict"] == "exceeds" else self._more_pairs(alpha)
-        if more is not None:
-            row["more_pairs"] = more
-            if math.isfinite(cost_micro_usd):
-                row["more_micro_usd"] = round(more * cost_micro_usd)
-        return row
-
-    def _margin(self, alpha: float) -> float:
-        error = math.sqrt(self.variance / self.pairs)
-        limit = quantile(1 - alpha / 2, self.pairs - 1)
-        return error * limit + self.correction / self.pairs
-
-    def _more_pairs(self, alpha: float) -> int | None:
-        """Return how many more pairs would likely make this difference significant."""
-        if not self.difference or not self.variance > 0:
-            return None
-        needed = pairs_needed(
-            abs(self.difference), math.sqrt(self.variance), self.correction, alpha
-        )
-        more = max(1, needed - self.pairs)
-        return more if more <= MOST_MORE else None
-
-
-def _test(means: Floats, takes: Floats, step: float) -> _PairedTest:
-    """Test the difference of two values; each row of `means` is a pair."""
-    both = np.isfinite(means).all(axis=1)
-    differences = means[both, 1] - means[both, 0]
-    pairs = len(differences)
-    if not pairs:
-        return _PairedTest(0)
-    difference = float(differences.mean())
-    if pairs == 1:
-        return _PairedTest(1, difference)
-    each = 1 / takes[both]
-    # Equal stepped values do not prove zero variance, which rounding may hide.
-    rounded = step**2 / 12 * float(each.sum(axis=1).mean())
-    variance = max(float(differences.var(ddof=1)), rounded)
-    correction = step / 2 * float(each.max(axis=1).mean())
-    test = _PairedTest(pairs, difference, variance, correction)
-    if pairs < FEWEST_PAIRS:
-        return test
-    if variance <= (SAME * float(np.abs(means[both]).max())) ** 2:
-        # Nothing varies: only the common sign of the differences is informative.
-        p = 2.0 ** (1 - pairs) if difference else 1.0
-        return _PairedTest(pairs, difference, p=p)
-    size = max(0.0, abs(difference) - correction / pairs)
-    return replace(test, p=p_value(size / math.sqrt(variance / pairs), pairs - 1))
-
-
-def pairs_needed(
-    difference: float, deviation: float, correction: float, alpha: float
-) -> int:
-    """Return how many pairs a test needs for a power of 80%.
-
-    `correction` is the continuity correction, times the number of pairs.
-    """
-    least = wanted_shift(MOST_FREEDOM, alpha, POWER) * deviation
-    root = (least + math.sqrt(least**2 + 4 * difference * correction)) / 2 / difference
-    needed = max(FEWEST_PAIRS, math.ceil(root**2))
-    if needed > MOST_FREEDOM:
-        return needed
-    # With few degrees of freedom, a little more is needed than with many.
-    while (difference - correction / needed) * math.sqrt(needed) < (
-        wanted_shift(needed - 1, alpha, POWER) * deviation
-    ):
-        needed += 1
-    return needed
-
-
-def _step(values: Floats) -> float:
-    """Return the common step of values; 0 without one.
-
-    Stars, pass or fail, and the verdicts of a judge have a step.
-    """
-    if not len(values):
-        return 0.0
-    levels = np.unique(values)
-    is_whole = bool((levels == np.rint(levels)).all())
-    is_few = is_whole and levels[0] >= 0 and levels[-1] <= HIGHEST_STARS
-    step = 1.0 if is_few or len(levels) < 2 else float(np.diff(levels).min())
-    places = (levels - levels[0]) / step
-    if not np.allclose(places, np.rint(places), rtol=0, atol=1e-6):
-        step = 1.0 if is_whole else 0.0
-    return step
 
 
 # -- in sentences -----------------------------------------------------------------
