@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped] # it ships no types
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -93,14 +92,12 @@ COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 @contextmanager
 def hanging(lab: Lab) -> Iterator[None]:
     """Let the kernel's process take no message meanwhile."""
-    kernel = lab.kernel_id()
-    processes = psutil.Process(lab.server.pid).children(recursive=True)
-    (found,) = [each for each in processes if kernel in " ".join(each.cmdline())]
-    found.suspend()
+    process = lab.kernel_process()
+    process.suspend()
     try:
         yield
     finally:
-        found.resume()
+        process.resume()
 
 
 @pytest.mark.soak

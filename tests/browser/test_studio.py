@@ -175,7 +175,8 @@ def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
 
 
 def test_states_and_changes_are_there_for_those_who_do_not_see_them(lab: Lab) -> None:
-    lab.begin("spoken.ipynb", WHOLE_FILMS + STUDIO, SUBMIT)
+    studio_of_its_own = STUDIO.replace("home='studio'", "home='spoken'")
+    lab.begin("spoken.ipynb", WHOLE_FILMS + studio_of_its_own, SUBMIT)
     lab.run_cell(0)
     studio = lab.cell(0).locator(".mk-studio")
     # No key that is pressed in the studio reaches the notebook.

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped] # it ships no types
 import pytest
 from playwright.sync_api import Dialog, Locator, expect
 
@@ -55,10 +54,7 @@ def opened(lab: Lab, name: str, function: str) -> Locator:
 
 def memory_bytes(lab: Lab) -> int:
     """Return how much memory the kernel's process has."""
-    kernel = lab.kernel_id()
-    processes = psutil.Process(lab.server.pid).children(recursive=True)
-    (found,) = [each for each in processes if kernel in " ".join(each.cmdline())]
-    return int(found.memory_info().rss)
+    return int(lab.kernel_process().memory_info().rss)
 
 
 def upload_button(form: Locator, field: str) -> Locator:

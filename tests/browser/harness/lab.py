@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import signal
 import subprocess
 import sys
 import time
@@ -298,14 +296,14 @@ class Lab:
 
         The server notices within some seconds and starts another one.
         """
-        kernel = self.kernel_id()
-        processes = psutil.Process(self.server.pid).children(recursive=True)
-        killed = [each for each in processes if kernel in " ".join(each.cmdline())]
-        if not killed:
-            raise AssertionError(f"No process of the server runs kernel {kernel}.")
-        for process in killed:
-            os.kill(process.pid, signal.SIGKILL)
-        psutil.wait_procs(killed, timeout=STEP_S)
+        process = self.kernel_process()
+        process.kill()
+        process.wait(STEP_S)
+
+    def kernel_process(self) -> psutil.Process:
+        """Return the process of this notebook's kernel."""
+        name = f"kernel-{self.kernel_id()}.json.pid"
+        return psutil.Process(int((self.server.runtime / name).read_text()))
 
     def theme(self, theme: Theme) -> None:
         """Change the colours, unless the page has them, and wait for them.

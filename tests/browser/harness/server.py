@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
 
+from tests.browser.harness.kernels import WarmKernels
 from tests.support.servers.serving import apart, free_port, serving
 
 QUIET_SETTINGS = {
@@ -30,6 +32,7 @@ class LabServer:
     token: str = field(repr=False)
     root: Path
     home: Path
+    runtime: Path
     pid: int
     log: Path
 
@@ -111,9 +114,14 @@ def serve_lab(
     command.append(f"--ServerApp.base_url={base_url}")
     if extension:
         command.append(f"--ServerApp.jpserver_extensions={{'{extension}': True}}")
-    with serving(command, ready, log, variables, root) as process:
-        home = Path(variables["MEDIAKIT_HOME"])
-        yield LabServer(url, token, root, home, process.pid, log)
+    with TemporaryDirectory() as place:
+        kernels = WarmKernels(Path(place), variables)
+        variables["JUPYTER_PATH"] = place
+        with serving(command, ready, log, variables, root) as process:
+            home = Path(variables["MEDIAKIT_HOME"])
+            runtime = Path(variables["JUPYTER_RUNTIME_DIR"])
+            yield LabServer(url, token, root, home, runtime, process.pid, log)
+        kernels.close()
 
 
 def _code_cell(cell_id: str, source: str) -> dict[str, object]:
