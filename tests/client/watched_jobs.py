@@ -106,7 +106,9 @@ class Service:
     async def run(self, until_s: float) -> None:
         """Submit each job in its time, and go on until then or until all settled."""
         for job_id, course in sorted(self.courses.items(), key=lambda i: i[1].starts_s):
-            await self.clock.advance(course.starts_s - self.clock.monotonic_s())
+            # Sums of floats may differ in their last place.
+            ahead_s = max(0.0, course.starts_s - self.clock.monotonic_s())
+            await self.clock.advance(ahead_s)
             self.submit(job_id)
         while self.clock.monotonic_s() < until_s and self.unsettled:
             await self.clock.advance(min(10.0, until_s - self.clock.monotonic_s()))

@@ -79,7 +79,7 @@ def test_postgres_has_the_columns_and_indexes_of_sqlite(
     def shape(place: Any) -> dict[str, tuple[set[str], set[str]]]:
         with (
             History(place) as history,
-            history.database._engine.connect() as connection,
+            history.database.reading() as connection,
         ):
             seen = inspect(connection)
             return {

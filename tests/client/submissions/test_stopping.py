@@ -14,7 +14,6 @@ import pytest
 
 import mediakit as mk
 from mediakit.client import AsyncJob
-from mediakit.client.sender import Sender
 from mediakit.client.stopping import (
     MAY_EXIST,
     STOPPING,
@@ -22,6 +21,7 @@ from mediakit.client.stopping import (
     Stoppable,
     stoppable_here,
 )
+from mediakit.history import History
 from mediakit.history.entry import STOPPED_CODE
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.service_in_memory import CHARGE_MICRO_USD, ServiceInMemory
@@ -345,10 +345,10 @@ def test_submissions_in_one_place_have_one_text_that_says_the_worst_and_stays(
 def test_a_stop_that_cannot_be_recorded_says_that_connecting_may_send_the_request(
     service: ServiceInMemory, client: mk.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def disk_is_full(*_: object) -> None:
+    def disk_is_full(*_: object, **__: object) -> None:
         raise mk.MediakitError("The disk is full.")
 
-    monkeypatch.setattr(Sender, "_record_stop", disk_is_full)
+    monkeypatch.setattr(History, "record_stop", disk_is_full)
     service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
     error = stopped_at_pause(client, records=False)
     assert "connecting again may send it, too. The disk is full." in error.message
