@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob
+from mediakit.client.components import Components
 from mediakit.client.download_targets import NameTakenError
 from mediakit.client.io_thread import io_thread
 from mediakit.client.request_preparation import ValidatedRequest
@@ -26,7 +27,6 @@ from mediakit.sweep.scoring import Fetch, ScoredOutput, Scorer, score_outputs
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mediakit.async_client import AsyncClient
     from mediakit.sweep.plan import PlanFacts
     from mediakit.sweep.run import Run
 
@@ -37,13 +37,13 @@ LENGTH_TOLERANCE_S = 0.5
 class OutputFiles:
     """Local copies of outputs, each downloaded once."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self._client = client
+    def __init__(self, components: Components) -> None:
+        self._components = components
 
     @cached_property
     def folder(self) -> Path:
         """Return the folder of the files, beside the history or temporary."""
-        home = self._client.components.home
+        home = self._components.home
         return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
 
     def fetch(self, output: ScoredOutput) -> Path:
@@ -53,7 +53,7 @@ class OutputFiles:
     async def _saved(self, job_id: str) -> Path:
         folder = self.folder / plain_name(job_id.replace("/", "_"))
         make_private_folder(folder)
-        job = await job_of(self._client, job_id)
+        job = await job_of(self._components, job_id)
         try:
             path = await job.download(folder)
         except NameTakenError:
@@ -110,14 +110,14 @@ async def _announce(run: Run) -> None:
     run.changed()
 
 
-async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
+async def job_of(components: Components, job_id: str) -> AsyncJob:
     """Return a job from the history, without a request to the service."""
-    return await client.components.jobs.resume(await entry_of(client, job_id))
+    return await components.jobs.resume(await entry_of(components, job_id))
 
 
-async def entry_of(client: AsyncClient, job_id: str) -> Entry:
+async def entry_of(components: Components, job_id: str) -> Entry:
     """Return the history entry of a job."""
-    entry = await client.components.account_history.ask(History.find, job_id)
+    entry = await components.account_history.ask(History.find, job_id)
     if entry is None:
         raise NotFoundError(
             f"{shown(job_id)} is not in this history. Nothing was sent."
@@ -135,9 +135,9 @@ async def repair_output(
     more: dict[str, Any],
 ) -> AsyncJob:
     """Replace a region of a clip; the new job belongs to the clip's sweep."""
-    client = plan.client
-    job = await job_of(client, job_id)
-    length_s = more.pop("duration_s", None) or await _repair_length_s(client, job)
+    components = plan.client.components
+    job = await job_of(components, job_id)
+    length_s = more.pop("duration_s", None) or await _repair_length_s(components, job)
     fields = {
         "video": job,
         "prompt": prompt,
@@ -145,16 +145,16 @@ async def repair_output(
         "duration_s": length_s,
         **more,
     }
-    return await submit(await client.components.prepared(REPAIR, **fields))
+    return await submit(await components.prepared(REPAIR, **fields))
 
 
-async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
+async def _repair_length_s(components: Components, job: AsyncJob) -> int:
     url = job.url
     if url is None:
         raise InputError(
             "job_id", got=job.state.text, accepted="a job with a clip as its output"
         )
-    infos = await client.components.remote_media.probe([("video", url)])
+    infos = await components.remote_media.probe([("video", url)])
     info = infos["video", url]
     length_s = None if info is None else info.duration_s
     for fitting_s in REPAIR_LENGTHS_S:

@@ -101,7 +101,7 @@ class AsyncResults(ProcessBound):
         self.plan = plan
         self.client = core
         self.components = core.components
-        self.files = OutputFiles(core)
+        self.files = OutputFiles(core.components)
         at_once = IN_FLIGHT if in_flight is None else in_flight
         self.run = Run(plan, core.components, budget_micro_usd, at_once, shared)
         self._wall: Gallery | None = None  # for the user's own layouts
@@ -244,7 +244,7 @@ class AsyncResults(ProcessBound):
     async def _kept(self) -> list[AsyncJob]:
         rows = await to_thread.run_sync(rows_of, self.run)
         kept = [r.outcome.job_id for r in rows if r.judgement and r.judgement.keep]
-        return [await job_of(self.client, str(job_id)) for job_id in kept]
+        return [await job_of(self.client.components, str(job_id)) for job_id in kept]
 
     @property
     def widget(self) -> Any:
@@ -663,7 +663,7 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def _judge(self, job: HasId | str, /, **said: Any) -> None:
-        entry = await entry_of(self.client, _id_of(job))
+        entry = await entry_of(self.client.components, _id_of(job))
         account_history = self.components.account_history
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
         await account_history.write(ratings.judge, **owner, **said)

@@ -378,7 +378,7 @@ class Run:
         planned, draw = self.plan.cells[cell], self.plan.draws[cell]
         if self.plan.is_past and failed is None:
             self._owned_n += 1
-            return await job_of(self.plan.client, str(draw and draw.job_id))
+            return await job_of(components, str(draw and draw.job_id))
         if failed is None and draw and draw.job_id and not was_rejected(draw):
             # The cell is shown as owned, so its file, which may have changed, is not
             # sent.

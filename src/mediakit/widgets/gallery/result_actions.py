@@ -119,7 +119,7 @@ class ResultActions:
         return await find(str(cell.job_id), str(cell.url), POSTER_PX)
 
     async def offers(self, job_id: str) -> list[Offer]:
-        job = await job_of(self._client, job_id)
+        job = await job_of(self._client.components, job_id)
         standing = standing_of(job.state)
         offers: list[Offer] = []
         for act in self._acts:
@@ -131,7 +131,7 @@ class ResultActions:
         jobs: list[AsyncJob] = []
         for job_id in job_ids:
             with suppress(MediakitError):  # such as a job of another history
-                jobs.append(await job_of(self._client, job_id))
+                jobs.append(await job_of(self._client.components, job_id))
         offers: list[Offer] = []
         for act in self._acts:
             is_elsewhere = act.is_local and in_voila(os.environ)
@@ -194,13 +194,19 @@ class ResultActions:
         rated = await history.ask(ratings.judgements, **history.owner, job_ids=job_ids)
         judged = {each.job_id: judged_as(each) for each in rated}
         return [
-            Made(await job_of(self._client, id_), sources[id_], judged.get(id_, {}))
+            Made(
+                await job_of(self._client.components, id_),
+                sources[id_],
+                judged.get(id_, {}),
+            )
             for id_ in job_ids
         ]
 
     async def _done(self, job_id: str, offer: Offer) -> Done:
         with asking_from(self._origin, self._caller):
-            return await self._asked(await job_of(self._client, job_id), offer)
+            return await self._asked(
+                await job_of(self._client.components, job_id), offer
+            )
 
     async def _asked(self, job: AsyncJob, offer: Offer) -> Done:
         name, _, target = offer.name.partition(":")
@@ -211,7 +217,7 @@ class ResultActions:
                 return Done(f"{act.result} appears beside this one.", outcome)
             return Done(outcome or "")
         if name == "show":
-            upscaled = await job_of(self._client, target)
+            upscaled = await job_of(self._client.components, target)
             return Done("The upscaled result is beside this one.", upscaled)
         if name == "upscale":
             result = await self._upscaled(job, offer.price)

@@ -314,7 +314,7 @@ class SweepWall:
         retry = self._retries[cell]
         with run.budget.raised_to(retry.limit_micro_usd):
             job_id = await self._resend_cell(cell, retry)
-        job = await job_of(self._results.client, job_id)
+        job = await job_of(self._results.client.components, job_id)
         return f"Sent again. It may cost {estimate_of(job.state.entry).text}."
 
     async def _resend_cell(self, cell: int, retry: Retry) -> str:
