@@ -190,7 +190,9 @@ class Results(Blocking, ProcessBound):
         return self.core.widget
 
     def _ipython_display_(self) -> None:
-        self.core._ipython_display_()
+        from IPython.display import display
+
+        display(self.gallery())  # type: ignore[no-untyped-call]
 
     @documented_by(AsyncResults.gallery)
     def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:

@@ -255,7 +255,9 @@ class AsyncResults(ProcessBound):
         return self._wall.view
 
     def _ipython_display_(self) -> None:
-        self.gallery()._ipython_display_()
+        from IPython.display import display
+
+        display(self.gallery())  # type: ignore[no-untyped-call]
 
     def gallery(self, rows: str | None = None, cols: str | None = None) -> Gallery:
         """Return the wall of all cells, to be shown in the cell.

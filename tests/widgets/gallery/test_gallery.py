@@ -6,12 +6,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from mediakit import Client
 from mediakit.clock import SystemClock
@@ -316,6 +317,15 @@ def test_a_cell_keeps_the_newest_static_twin_and_the_live_wall(tmp_path: Path) -
     assert len(html) == len(views) == 1
     assert html[0].count("★★★★☆") == 3
     assert 'src="https://a.test/2.mp4"' in html[0]
+
+
+def test_in_a_terminal_results_are_displayed_as_the_text_of_their_wall(
+    client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = run(client, client.sweep("text-to-image", prompt=["a kite"]))
+    assert DisplayFormatter().format(results) == ({}, {})
+    with closing(cast("Any", results).gallery()) as wall:
+        assert capsys.readouterr().out == f"{wall!r}\n"
 
 
 def test_a_wall_of_owned_and_new_clips_ends_with_all_of_them_done(
