@@ -138,7 +138,7 @@ def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
 
     monkeypatch.setattr(form._actions, "submit", submit)
     draw, number = Random(7), 0
-    for turn in range(trials(60, soak=250)):
+    for turn in range(trials(60, soak=1_000)):
         values, (_, seen) = dict(page(form)["values"]), page(form)["price"]["ends"]
         edited: dict[str, str] = {}
         messages: list[tuple[str, dict[str, Any]]] = []
