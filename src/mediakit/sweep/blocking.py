@@ -24,6 +24,7 @@ from mediakit.sweep.outcomes import Progress
 from mediakit.sweep.outputs import score_run
 from mediakit.sweep.plan import AsyncPlan, PlanFacts
 from mediakit.sweep.results import AsyncResults
+from mediakit.sweep.results_export import log_results
 from mediakit.sweep.scoring import Scorer
 from mediakit.sweep.trackers import (
     log_to_mlflow,
@@ -203,12 +204,12 @@ class Results(Blocking, ProcessBound):
     @documented_by(AsyncResults.to_wandb)
     def to_wandb(self, run: Any = None, *, name: str = "results") -> None:
         """Log the results to a run of Weights & Biases (the extra `wandb`)."""
-        self.core.log_to(log_to_wandb, run_of_wandb(run), name)
+        log_results(self.core, log_to_wandb, run_of_wandb(run), name)
 
     @documented_by(AsyncResults.to_mlflow)
     def to_mlflow(self, run_id: str | None = None, *, name: str = "results") -> None:
         """Log the results to a run of MLflow (the extra `mlflow`)."""
-        self.core.log_to(log_to_mlflow, run_id_of_mlflow(run_id), name)
+        log_results(self.core, log_to_mlflow, run_id_of_mlflow(run_id), name)
 
     agreement = blocking(AsyncResults.agreement)
     export = blocking(AsyncResults.export)

@@ -19,7 +19,7 @@ from mediakit.client.io_thread import io_thread, networked
 from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import ratings
 from mediakit.sweep.comparison import Comparison, compare, compare_sweeps
-from mediakit.sweep.export import Exported, export
+from mediakit.sweep.export import Exported
 from mediakit.sweep.outcomes import Progress
 from mediakit.sweep.outputs import (
     OutputFiles,
@@ -36,12 +36,11 @@ from mediakit.sweep.rankings import (
     jobs_once,
     pareto,
 )
+from mediakit.sweep.results_export import export_results, log_results
 from mediakit.sweep.results_frame import (
     frame_of,
-    number_scores,
     preferences_of,
     rows_of,
-    score_texts,
     scores_frame,
 )
 from mediakit.sweep.run import IN_FLIGHT, Run
@@ -50,7 +49,6 @@ from mediakit.sweep.scoring import Scorer
 from mediakit.sweep.trackers import (
     log_to_mlflow,
     log_to_wandb,
-    metrics_of,
     run_id_of_mlflow,
     run_of_wandb,
 )
@@ -67,7 +65,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-EXPORTED = ("cells", "completed", "failed", "owned", "spent_micro_usd")
 CONTINUES = "The sweep continues; call results.wait() to wait again."
 
 
@@ -550,28 +547,7 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: The folder or the page cannot be written.
         """
-        return await to_thread.run_sync(self.export_to, where)
-
-    def export_to(self, where: str | Path) -> Exported:
-        """Export in the caller's thread; see `export`."""
-        progress, frame = self.progress, frame_of(self.run)
-        return export(
-            frame,
-            where,
-            fields={
-                row.outcome.job_id: self.plan.cells[row.cell].fields
-                for row in rows_of(self.run)
-                if row.outcome.job_id is not None and not row.is_repair
-            },
-            values=["rating", *number_scores(frame)],
-            scores=score_texts(self.run, frame["job_id"].dropna()),
-            ranking=bradley_terry(preferences_of(self.run)),
-            fetch=self.files.fetch,
-            plan_code=self.plan.code,
-            title=self.plan.title,
-            axes=self.plan.axes,
-            numbers={name: getattr(progress, name) for name in EXPORTED},
-        )
+        return await to_thread.run_sync(export_results, self, where)
 
     async def to_wandb(self, run: Any = None, *, name: str = "results") -> None:
         """Log the results to a run of Weights & Biases (the extra `wandb`).
@@ -589,7 +565,7 @@ class AsyncResults(ProcessBound):
             MediakitError: wandb is not installed.
         """
         run = run_of_wandb(run)
-        await to_thread.run_sync(self.log_to, log_to_wandb, run, name)
+        await to_thread.run_sync(log_results, self, log_to_wandb, run, name)
 
     async def to_mlflow(
         self, run_id: str | None = None, *, name: str = "results"
@@ -611,11 +587,7 @@ class AsyncResults(ProcessBound):
             MediakitError: mlflow is not installed.
         """
         run_id = run_id_of_mlflow(run_id)
-        await to_thread.run_sync(self.log_to, log_to_mlflow, run_id, name)
-
-    def log_to(self, log: Callable[..., None], run: Any, name: str) -> None:
-        """Log to a tracker in the caller's thread; see `to_wandb` and `to_mlflow`."""
-        log(self.export_to, metrics_of(self.progress, frame_of(self.run)), run, name)
+        await to_thread.run_sync(log_results, self, log_to_mlflow, run_id, name)
 
     # -- ratings ------------------------------------------------------------------
 

@@ -185,7 +185,7 @@ class SweepWall:
 
     async def _export(self) -> Done:
         folder = f"sweep-{self._results.id[:8]}"
-        done = await to_thread.run_sync(self._results.export_to, folder)
+        done = await self._results.export(folder)
         report = done.report if isinstance(done.report, Path) else None
         place = "" if report is None else str(report.absolute())
         return Done(f"{done!r} The report is {done.report}.", path=place)
