@@ -62,6 +62,22 @@ def test_lengths_narrow_a_price_and_the_sandbox_charges_the_exact_one(
         assert charge <= now_high
 
 
+@each_function
+@drawn
+@given(data=st.data())
+def test_a_price_depends_on_no_field_that_is_not_declared_as_pricing(
+    function: Function, data: st.DataObject
+) -> None:
+    priced_by = function.declared.priced_by
+    if priced_by is None:
+        return
+    one, other = (data.draw(accepted_bodies(function)) for _ in range(2))
+    priced = {name: value for name, value in one.items() if name in priced_by}
+    free = {name: value for name, value in other.items() if name not in priced_by}
+    if not function.check({**free, **priced}):
+        assert function.estimate({**free, **priced}) == function.estimate(one)
+
+
 ONE, TWO = "https://a.test/1.mp4", "https://a.test/2.mp4"
 EDIT = {"duration": "auto", "omni_reference_task_type": "edit", "video_urls": [ONE]}
 
