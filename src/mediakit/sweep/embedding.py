@@ -60,7 +60,7 @@ def embedded(outputs: Sequence[FetchedOutput]) -> list[tuple[str | None, str | N
 
 
 def left_out_text(left_out: int, total: int) -> str:
-    """Return how many outputs a page lacks, and what to do; "" if it lacks none."""
+    """Return a note about the outputs missing from a page; empty without any."""
     if not left_out:
         return ""
     files, are = ("output", "is") if total == 1 else ("outputs", "are")

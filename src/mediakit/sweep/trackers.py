@@ -102,9 +102,9 @@ def _wandb_media(folder: Path, name: str | None) -> Any:
     medium = content_type_of(name).partition("/")[0]
     if medium == "video" and path.suffix not in PLAYED_BY_WANDB:
         path, medium = poster, "image"
-    shown = {"audio": wandb.Audio, "image": wandb.Image, "video": wandb.Video}
+    classes = {"audio": wandb.Audio, "image": wandb.Image, "video": wandb.Video}
     try:
-        return shown[medium](str(path))
+        return classes[medium](str(path))
     except (OSError, ValueError):  # a damaged picture, or a clip without a still
         return None
 

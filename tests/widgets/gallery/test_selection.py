@@ -6,6 +6,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ def three(priced: PricedService, wall: Callable[[Any], Page]) -> Page:
     until(lambda: page.shown["progress"] == "2 of 3 done · 1 failed")
     until(lambda: page.cell(2)["retry"] == "Retry (R) · $0.34")
     return page
+
+
+def jobs_reach(priced: PricedService, number: int) -> bool:
+    return len(priced.jobs) >= number
 
 
 def jobs(page: Page) -> list[str]:
@@ -261,7 +266,7 @@ def test_no_message_buys_what_was_not_on_its_button_or_the_same_twice(
             for _ in range(drawn.randint(0, 2)):
                 three.widget._handle_custom_msg(message, [])
             answer = three.answer(number)
-            until(lambda goal=before + wanted: len(priced.jobs) >= goal)  # type: ignore[misc]
+            until(partial(jobs_reach, priced, before + wanted))
             until(lambda: three.shown["running"] == 0)
             assert bool(answer["error"]) == (not wanted), answer
             assert len(priced.jobs) - before == wanted, answer

@@ -58,11 +58,11 @@ def frame_shown(spec: FieldSpec, of: FieldSpec, value: object) -> dict[str, Wire
         raise refused(spec, value)
     fields = inner_fields(of)
     rest = {name: item for name, item in value.items() if name not in fields}
-    given = dict(value)
+    values = dict(value)
     if not of.closed:
         # Text that is not JSON, or the properties that no field names.
-        given[FURTHER.name], rest = value.get(FURTHER.name) or rest or None, {}
-    wires = {n: shown(each, given.get(n)) for n, each in fields.items()}
+        values[FURTHER.name], rest = value.get(FURTHER.name) or rest or None, {}
+    wires = {n: shown(each, values.get(n)) for n, each in fields.items()}
     return {"of": wires, **({"rest": rest} if rest else {})}
 
 

@@ -100,15 +100,15 @@ class ActionRunner:
                 errors.append(STOPPED)
                 break
         total = len(offer.parts)
-        said = problem = ""
+        message = problem = ""
         if done:
             many = needed(act_of(self._actions.acts, offer.name).many)
             folder = Path(done[-1].path).parent
-            said = many.done.format(results_text(len(done), total), folder)
+            message = many.done.format(results_text(len(done), total), folder)
         if len(done) < total:
             left = results_text(total - len(done), total)
             problem = NOT_DONE.format(left, " ".join(dict.fromkeys(errors)))
-        return said, problem
+        return message, problem
 
     async def _act_on(self, job_id: str, offer: Offer) -> Done:
         act = partial(needed(self._actions.tile).act, job_id, offer)
@@ -117,7 +117,7 @@ class ActionRunner:
         return done
 
     async def _submitted(self, act: Callable[[], Awaitable[Done]]) -> Done:
-        """Await an action that may submit, and show what it is waiting for."""
+        """Run an action that may submit, and show what it is waiting for."""
         delays = self._actions.delays
         if delays is None:
             return await Stoppable().run(act)
@@ -127,7 +127,7 @@ class ActionRunner:
         self._show_delay(self._pending.text, self._pending.can_stop)
 
     async def stop(self) -> None:
-        """Send nothing more of what is being sent."""
+        """Stop sending; requests already sent go on."""
         self._stops += 1
         await self._pending.stop()
 

@@ -224,8 +224,8 @@ class ResultActions:
             return Done(f"{act.result} appears beside this one.", result)
         if name in ("download", "save"):
             path = await job.download(recipe=recipes.are_on())
-            said = f"Saved to {path}, with {path.name}{SUFFIX} next to it."
-            return Done(said, path=str(path))
+            message = f"Saved to {path}, with {path.name}{SUFFIX} next to it."
+            return Done(message, path=str(path))
         return self._used(job, target)
 
     async def _upscaling(self, act: Act, job: AsyncJob) -> list[Offer]:
