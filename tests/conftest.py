@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from itertools import cycle
@@ -98,6 +99,14 @@ def pytest_collection_modifyitems(
     left = {item for item in items if item.get_closest_marker("soak") and not IS_SOAK}
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
+
+
+@pytest.fixture
+def no_garbage_collection() -> Iterator[None]:
+    """Collect no garbage below a deep list, where callbacks have no stack left."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

@@ -253,9 +253,10 @@ class Life:
             self._mind_the_end(self.phases[-1])
 
     def _mind_the_end(self, phase: Phase) -> None:
-        if self._end is None:
-            return
         now_s = time.monotonic()
+        if self._end is None:
+            self.ends_at_s = now_s + PATIENCE_S  # it gets on, however slowly
+            return
         if phase == self._end.phase:
             self.ends_at_s = min(self.ends_at_s, now_s + self._end.delay_s)
         if phase == "before a claim":
@@ -267,7 +268,7 @@ class Life:
 
     def end(self) -> None:
         """Kill it as planned; one that should have lived took too long."""
-        assert self._end is not None, f"it goes on and on: {self.phases[-9:]}"
+        assert self._end is not None, f"it stands still: {self.phases[-9:]}"
         self.ends_at_s += PATIENCE_S
         self.kill()
 

@@ -320,6 +320,7 @@ OF_ODD_STATUS = job_record(status=["odd"])
     ],
     ids=count(),
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_a_signed_body_that_is_no_event_is_refused_without_quoting_it(
     body: bytes,
 ) -> None:

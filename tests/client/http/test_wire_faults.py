@@ -32,6 +32,8 @@ from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.scripted_server import ScriptedServer, Visit, page
 
+pytestmark = pytest.mark.usefixtures("no_garbage_collection")
+
 KEY = "key-0123456789abcdef"
 KEY_LINE = re.compile(r"(?im)^idempotency-key: (\S+)")
 BOUND_S = 30.0

@@ -138,6 +138,7 @@ def test_what_people_type_is_a_value_whatever_it_is(
         ('{"place": "a pier"}', "place has its own control"),
     ],
 )
+@pytest.mark.usefixtures("no_garbage_collection")
 def test_what_is_no_json_is_kept_with_its_reason_found_and_not_sent(
     text: str, reason: str
 ) -> None:
