@@ -71,9 +71,13 @@ class MediaLimits:
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> Any:
         """Add the limits to the JSON Schema of a field that they mark."""
-        given = {k: v for k, v in asdict(self).items() if v not in (None, ())}
         schema = handler(core_schema)
-        return {**schema, EXTENSION: {**schema.get(EXTENSION, {}), "limits": given}}
+        limits = {"limits": self.written()}
+        return {**schema, EXTENSION: {**schema.get(EXTENSION, {}), **limits}}
+
+    def written(self) -> dict[str, object]:
+        """Return the given limits as they stand under `x-mediakit`."""
+        return {k: v for k, v in asdict(self).items() if v not in (None, ())}
 
     @property
     def words(self) -> str:

@@ -11,13 +11,17 @@ from mediakit.catalog import Function
 from mediakit.schema import (
     ImageUrl,
     InputFacts,
+    Marker,
     MediaRequest,
     Omittable,
     Prompt,
     Seed,
+    Title,
     Unit,
     canonical_json,
+    schema_of,
 )
+from mediakit.schema.facts import MediaKind
 
 
 class Sample(MediaRequest, kind="sample", function="sample", spec="1"):
@@ -63,6 +67,33 @@ def test_fields_have_the_values_that_a_control_needs() -> None:
         "duration",
         "images",
     ]
+
+
+class Marked(MediaRequest, kind="marked", function="marked"):
+    """A field with a fact that has no marker of its own, and with two markers."""
+
+    clip: Annotated[str, MediaKind("video"), Title("Take"), Marker(mask_of="size")]
+    rate: Annotated[int, Field(ge=1), Unit("fps")] = 24
+    wait: Annotated[int, Field(le=1), Unit("s")] = 1
+
+
+def test_the_facts_on_markers_are_read_from_the_schema_that_they_are_written_to() -> (
+    None
+):
+    declared = Function("sandbox/marked/marked", Marked)
+    clip = declared.fields["clip"]
+    assert (clip.kind, clip.media_kind, clip.title) == ("media", "video", "Take")
+    assert (clip.mask_of, clip.unit, clip.seed) == ("size", None, False)
+
+    served = Function.from_schema("acme/marked/marked", schema_of(declared.body))
+    assert served.fields == declared.fields
+    assert served.fields["clip"].title == "Take"
+
+
+def test_a_unit_is_written_in_the_singular_only_where_it_has_one() -> None:
+    fields = Function("sandbox/marked/marked", Marked).fields
+    assert fields["rate"].accepted == "a whole number of at least 1 fps"
+    assert fields["wait"].accepted == "a whole number of at most 1 second"
 
 
 CELL = '''

@@ -119,6 +119,7 @@ class Act:
     name: str
     label: str
     can: Callable[[Standing], bool]
+    """False for a status of None, unless the act needs no job."""
     hint: str = ""
     places: frozenset[Place] = frozenset({Place.CARD, Place.MENU})
     do: Do | None = None

@@ -5,7 +5,13 @@ that of a service, is read as `FieldSpec`, which is all that other packages use.
 """
 
 from mediakit.estimates import InputFacts as InputFacts
-from mediakit.schema.fields import FieldKind as FieldKind
+from mediakit.schema.facts import FieldKind as FieldKind
+from mediakit.schema.facts import Marker as Marker
+from mediakit.schema.facts import MaskOf as MaskOf
+from mediakit.schema.facts import Prompt as Prompt
+from mediakit.schema.facts import Seed as Seed
+from mediakit.schema.facts import Title as Title
+from mediakit.schema.facts import Unit as Unit
 from mediakit.schema.fields import FieldSpec as FieldSpec
 from mediakit.schema.fields import fields_of as fields_of
 from mediakit.schema.fields import schema_of as schema_of
@@ -15,15 +21,10 @@ from mediakit.schema.requests import AudioUrl as AudioUrl
 from mediakit.schema.requests import Declared as Declared
 from mediakit.schema.requests import ImageReference as ImageReference
 from mediakit.schema.requests import ImageUrl as ImageUrl
-from mediakit.schema.requests import MaskOf as MaskOf
 from mediakit.schema.requests import MediaRequest as MediaRequest
 from mediakit.schema.requests import Omittable as Omittable
 from mediakit.schema.requests import Part as Part
-from mediakit.schema.requests import Prompt as Prompt
 from mediakit.schema.requests import Purpose as Purpose
-from mediakit.schema.requests import Seed as Seed
-from mediakit.schema.requests import Title as Title
-from mediakit.schema.requests import Unit as Unit
 from mediakit.schema.requests import VideoReference as VideoReference
 from mediakit.schema.requests import VideoUrl as VideoUrl
 from mediakit.schema.validation import canonical_body as canonical_body

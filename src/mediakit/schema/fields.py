@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
+from mediakit.media_limits import EXTENSION
 from mediakit.rules import all_of, any_of
+from mediakit.schema.facts import FACTS, FieldFacts, FieldKind
 
 Shape = Literal["value", "list", "object"]
 
-FieldKind = Literal[
-    "choice",
-    "integer",
-    "number",
-    "text",
-    "boolean",
-    "media",
-    "list",
-    "object",
-    "variants",
-    "either",
-    "json",
-]
-
-
-UNITS = {"s": "seconds", "ms": "milliseconds"}
+_UNITS = {"s": ("second", "seconds"), "ms": ("millisecond", "milliseconds")}
+"""The words for one and for several; other units are written as they are."""
 _A_MEDIUM = {"image": "an image", "video": "a video", "audio": "an audio file"}
 MAX_CHOICES = 1_000
 _LIMITS: Mapping[str, Callable[[list[float]], float]] = {
@@ -34,23 +21,11 @@ _LIMITS: Mapping[str, Callable[[list[float]], float]] = {
     **dict.fromkeys(("high", "below", "max_length"), max),
 }
 # Joined fields keep these attributes if all of them agree.
-_FACTS = (
-    "name",
-    "default",
-    "unit",
-    "media_kind",
-    "mask_of",
-    "limits",
-    "pattern",
-    "format",
-    "step",
-    "multiline",
-    "seed",
-)
+_KEPT_WHEN_JOINED = ("name", "default", "pattern", "format", "step", *FACTS)
 
 
 @dataclass(frozen=True)
-class FieldSpec:
+class FieldSpec(FieldFacts):
     """One field of a request."""
 
     name: str  # the name on the wire; empty for the items of a list
@@ -73,23 +48,14 @@ class FieldSpec:
     """The property that distinguishes the variants of an object."""
     variants: Mapping[str, FieldSpec] = field(default_factory=dict)
     """By the value of `tag`; for kind "either", by `Shape`."""
-    unit: str | None = None
-    media_kind: MediaName | None = None  # the medium, if the text is a URL of one
-    mask_of: str | None = None
-    """The field whose medium this field's picture masks."""
-    limits: MediaLimits | None = None
     pattern: str | None = None
     """A regular expression that the text must contain."""
     format: str = ""  # what a text is, such as "color"; it is not checked
     unique: bool = False
-    multiline: bool = False
-    seed: bool = False  # its value only makes a take repeatable
     required: bool = False
     nullable: bool = False
     default: Any = None
     doc: str = ""
-    title: str = field(default="", compare=False)
-    """The display name; empty if it follows from `name`."""
 
     @property
     def accepted(self) -> str:
@@ -166,7 +132,7 @@ def joined(specs: list[FieldSpec], *, required: bool = False) -> FieldSpec:
         return replace(one, required=required)
     facts: dict[str, Any] = {
         name: getattr(one, name)
-        for name in _FACTS
+        for name in _KEPT_WHEN_JOINED
         if all(getattr(one, name) == getattr(other, name) for other in others)
     }
     facts |= {"doc": one.doc, "required": required}
@@ -212,7 +178,7 @@ def _loosest(specs: list[FieldSpec]) -> Iterator[tuple[str, Any]]:
 
 
 def _range_text(spec: FieldSpec) -> str:
-    unit = f" {UNITS.get(spec.unit, spec.unit)}" if spec.unit else ""
+    one, several = _UNITS.get(spec.unit or "", (spec.unit, spec.unit))
     ends = {
         "of at least": spec.low,
         "above": spec.above,
@@ -224,9 +190,10 @@ def _range_text(spec: FieldSpec) -> str:
         bounds = [f"from {spec.low:.12g} to {spec.high:.12g}"]
     if spec.step is not None:
         bounds.append(f"in steps of {spec.step:g}")
-    if len(bounds) == 1 and bounds[0].endswith("t 1"):  # at least 1, at most 1
-        unit = unit.removesuffix("s")
-    return f" {' and '.join(bounds)}{unit}" if bounds else ""
+    is_one = len(bounds) == 1 and bounds[0].endswith("t 1")  # at least 1, at most 1
+    unit = one if is_one else several
+    words = " and ".join(bounds)
+    return "".join(f" {each}" for each in (words, unit) if each) if bounds else ""
 
 
 def _count_text(spec: FieldSpec) -> str:
@@ -361,8 +328,7 @@ def _written(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
         yield "uniqueItems", True
     if spec.format:
         yield "format", spec.format
-    facts = dict(_facts(spec))
-    if facts:
+    if facts := spec.written():
         yield EXTENSION, facts
 
 
@@ -403,12 +369,3 @@ def _properties(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
 def _property(spec: FieldSpec) -> Json:
     words = {"description": spec.doc or None, "default": spec.default}
     return schema_of(spec) | {k: v for k, v in words.items() if v is not None}
-
-
-def _facts(spec: FieldSpec) -> Iterator[tuple[str, object]]:
-    for name in ("unit", "media_kind", "mask_of", "multiline", "seed", "title"):
-        if getattr(spec, name):
-            yield name, getattr(spec, name)
-    if spec.limits is not None:
-        limits = asdict(spec.limits)
-        yield "limits", {k: v for k, v in limits.items() if v not in (None, ())}

@@ -13,13 +13,14 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
-from typing import Annotated, Any, get_args
+from typing import Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from mediakit.forks import no_fork
-from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
-from mediakit.schema.fields import MAX_CHOICES, FieldKind, FieldSpec, Shape, joined
+from mediakit.media_limits import EXTENSION, MediaName
+from mediakit.schema.facts import FACTS, NUMBERS, FieldFacts
+from mediakit.schema.fields import MAX_CHOICES, FieldSpec, Shape, joined
 from mediakit.schema.references import (
     UNIONS,
     Json,
@@ -360,7 +361,6 @@ def _is_number(value: object) -> bool:
 
 # -- facts beyond the types: from `x-mediakit`, or from the names of fields --------
 
-NUMBERS: tuple[FieldKind, ...] = ("integer", "number", "choice")
 _WORDS: Mapping[str, MediaName] = {
     "animation": "video",
     "audio": "audio",
@@ -380,38 +380,16 @@ _WORDS: Mapping[str, MediaName] = {
 _WORD = re.compile(f"(?<!key)(?:{'|'.join(_WORDS)})")
 
 
-@dataclass(frozen=True)
-class _Facts:
-    """The contents of `x-mediakit`, validated by pydantic."""
-
-    unit: Annotated[str, Field(pattern=r"^[^\pC]{1,16}$")] | None = None
-    media_kind: MediaName | None = None
-    mask_of: str | None = None
-    multiline: bool = False
-    seed: bool = False
-    title: Annotated[str, Field(pattern=r"^[^\pC]{1,60}$")] | None = None
-    limits: MediaLimits | None = None
-
-
-_FACTS = TypeAdapter(_Facts)
-_KINDS: Mapping[str, tuple[FieldKind, ...]] = {
-    "unit": NUMBERS,
-    "media_kind": ("text",),
-    "mask_of": ("text",),
-    "multiline": ("text",),
-    "seed": ("integer",),
-    "title": get_args(FieldKind),
-    "limits": ("text", "list"),
-}
+_FACTS_READER = TypeAdapter(FieldFacts)
 
 
 def _with_facts(spec: FieldSpec, raw: object) -> FieldSpec:
     """Return a field with the facts in its `x-mediakit` that fit it."""
     try:
-        facts = vars(_FACTS.validate_python(raw))
+        facts = vars(_FACTS_READER.validate_python(raw))
     except ValidationError:
         return spec
-    fitting = {n: v for n, v in facts.items() if v and spec.kind in _KINDS[n]}
+    fitting = {n: v for n, v in facts.items() if v and spec.kind in FACTS[n]}
     return _with(spec, fitting)
 
 

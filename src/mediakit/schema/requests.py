@@ -1,13 +1,10 @@
-"""The base class of requests, and the markers of their fields.
-
-The markers write facts without a JSON Schema keyword under `x-mediakit`.
-"""
+"""The base class of requests, and the types of their fields."""
 
 import ast
 import linecache
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from inspect import cleandoc
@@ -25,8 +22,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from mediakit.estimates import InputFacts, Line
-from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
+from mediakit.media_limits import MediaLimits, MediaName
 from mediakit.rules import Rule, Values
+from mediakit.schema.facts import MediaKind
 
 T = TypeVar("T")
 NULL_SCHEMA = {"type": "null"}
@@ -42,60 +40,6 @@ class Purpose(StrEnum):
     CHANGE = "Change or combine clips"
     ENLARGE = "Enlarge"
     SOUND = "Make a sound"
-
-
-class _Marker:
-    """The base class of the markers, whose attributes are facts about a field."""
-
-    def __get_pydantic_json_schema__(
-        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Add the facts to the JSON Schema."""
-        schema = handler(core_schema)
-        facts = asdict(self)  # type: ignore[call-overload]
-        return {**schema, EXTENSION: {**schema.get(EXTENSION, {}), **facts}}
-
-
-@dataclass(frozen=True)
-class Unit(_Marker):
-    """Marks a number's unit, such as "s"."""
-
-    unit: str
-
-
-@dataclass(frozen=True)
-class MediaKind(_Marker):
-    """Marks a string as the URL of a picture, a clip or a sound."""
-
-    media_kind: MediaName
-
-
-@dataclass(frozen=True)
-class MaskOf(_Marker):
-    """Marks a picture whose white area selects a region of another field's medium."""
-
-    mask_of: str
-
-
-@dataclass(frozen=True)
-class Prompt(_Marker):
-    """Marks a long text, such as a prompt; white space around it is not sent."""
-
-    multiline: bool = True
-
-
-@dataclass(frozen=True)
-class Seed(_Marker):
-    """Marks an integer that only makes a take repeatable."""
-
-    seed: bool = True
-
-
-@dataclass(frozen=True)
-class Title(_Marker):
-    """Marks a field whose display name does not follow from its name."""
-
-    title: str
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem
+from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import (
     hint_of,
     inner_place,
     label_of,
     missing_text,
     problem_text,
+    several_of,
+    with_unit,
 )
 
 CATALOG = Catalog.default()
@@ -42,6 +45,14 @@ def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> Non
         "Describe the region to replace, or paint a mask."
     )
     assert problem_text(problem) == "Required unless region mask is given"
+
+
+def test_a_unit_stands_in_brackets_once() -> None:
+    rate = FieldSpec("fps", "number", unit="fps")
+    assert with_unit(label_of(rate), rate.unit) == "FPS"
+    assert several_of(label_of(rate)) == "FPS"
+    assert with_unit("Start", "s") == "Start (s)"
+    assert with_unit("Start", None) == "Start"
 
 
 def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at() -> (

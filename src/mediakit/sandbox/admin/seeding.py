@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Any
+from typing import Annotated, Any, assert_never
 from uuid import UUID, uuid5
 
 from pydantic import Field
@@ -199,11 +199,16 @@ def _output_ms(
     if function.media_type == "image":
         return None
     for line in function.estimate(body, facts).lines:
-        if line.per is PriceUnit.MILLISECOND:
-            return line.quantity_low
-        if line.per is PriceUnit.TOKEN:
-            tokens_per_s = function.nominal_tokens(body, MS_PER_S) or 1
-            return line.quantity_low * MS_PER_S // tokens_per_s
+        match line.per:
+            case PriceUnit.MILLISECOND:
+                return line.quantity_low
+            case PriceUnit.TOKEN:
+                tokens_per_s = function.nominal_tokens(body, MS_PER_S) or 1
+                return line.quantity_low * MS_PER_S // tokens_per_s
+            case PriceUnit.IMAGE | PriceUnit.REQUEST:
+                pass  # says nothing about the length
+            case unit:
+                assert_never(unit)
     return DEFAULT_S * MS_PER_S
 
 

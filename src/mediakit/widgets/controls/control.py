@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from mediakit.schema import FieldKind, FieldSpec
 from mediakit.widgets.controls.json_values import FURTHER
-from mediakit.widgets.controls.messages import hint_of, label_of
+from mediakit.widgets.controls.messages import hint_of, label_of, with_unit
 
 Wire = Any
 """A value as the page holds it."""
@@ -121,8 +121,7 @@ def name_of(spec: FieldSpec) -> str:
     """Return a field's display name with its unit."""
     if spec.name == FURTHER.name:
         return FURTHER_LABEL
-    unit = control_of(spec).unit(spec)
-    return f"{label_of(spec)} ({unit})" if unit else label_of(spec)
+    return with_unit(label_of(spec), control_of(spec).unit(spec))
 
 
 def media_specs(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:

@@ -67,6 +67,12 @@ def label_of(spec: FieldSpec) -> str:
     return titled(_plain(name))
 
 
+def with_unit(label: str, unit: str | None) -> str:
+    """Return a label with a unit in brackets, unless the label is the unit itself."""
+    is_said = unit is None or label.lower() == unit.lower()
+    return label if is_said else f"{label} ({unit})"
+
+
 def titled(words: str) -> str:
     """Return words as a title, with only the first capitalised: "Reference task"."""
     first, *rest = words.split(" ")
@@ -107,7 +113,7 @@ def one_of(several: str) -> str:
 
 def several_of(one: str) -> str:
     """Return the plural: "Resolutions"."""
-    if one.endswith("s"):
+    if one.lower().endswith("s"):
         return one
     if one.endswith("y") and one[-2:-1] not in "aeiou":
         return f"{one[:-1]}ies"

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.messages import label_of, option_label, several_of
+from mediakit.widgets.controls.messages import (
+    label_of,
+    option_label,
+    several_of,
+    with_unit,
+)
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.sweep_call import (
     NUMBERS,
@@ -227,7 +232,7 @@ def _axis(
     label = "{" + name + "}"
     if spec is not None:
         label = label_of(spec) if way == "both" else several_of(label_of(spec))
-        label += f" ({spec.unit})" if spec.unit and way != "choices" else ""
+        label = with_unit(label, None if way == "choices" else spec.unit)
     first = "" if spec is None else first_entry(spec, None)
     entry = choice.entries.get(name, first)
     is_media = spec is not None and spec.media_kind and way == "lines"
