@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from weakref import finalize
@@ -322,6 +322,7 @@ async def _body(response: httpx.Response) -> bytes:
     return bytes(body)
 
 
+@lru_cache(maxsize=1024)  # a job is read many times, and httpx parses slowly
 def _address(url: str) -> httpx.URL:
     """Parse a URL; %2F in a signed URL stays encoded."""
     with suppress(httpx.InvalidURL):
