@@ -1,1 +1,1 @@
-"""Errors, money, time, records, rates and safe text: what everything stands on."""
+"""Tests of errors, money, time, records, rates and safe text."""

@@ -38,16 +38,14 @@ def test_every_error_is_in_the_tree_and_named_in_its_drawing() -> None:
         assert error_type.__name__ in drawn
 
 
-def test_an_input_error_says_field_got_accepted_source_and_that_nothing_was_sent() -> (
-    None
-):
+def test_an_input_error_names_field_value_and_range_and_that_nothing_was_sent() -> None:
     error = InputError("duration", got=99, accepted="4 to 15 s", spec="4.9")
 
     assert str(error) == ("duration must be 4 to 15 s (got 99). Nothing was sent.")
     assert (error.field, error.got, error.spec) == ("duration", 99, "4.9")
 
 
-def test_an_input_error_of_several_problems_lists_each_of_them() -> None:
+def test_an_input_error_lists_all_problems() -> None:
     problems = [
         Problem("prompt", None, "text", required=""),
         Problem("audio", 1, "off"),
@@ -60,7 +58,7 @@ def test_an_input_error_of_several_problems_lists_each_of_them() -> None:
     assert "audio must be off (got 1)." in str(error)
 
 
-def test_a_value_from_outside_is_shortened_in_the_sentence() -> None:
+def test_an_untrusted_value_is_shortened_in_the_message() -> None:
     error = InputError("prompt", got="x" * 5_000, accepted="less")
 
     assert len(str(error)) < 250
@@ -105,7 +103,7 @@ def test_every_error_tells_a_program_whether_the_request_was_sent(
     assert pickle.loads(pickle.dumps(error)).sent is sent
 
 
-def test_a_notebook_shows_the_sentence_in_place_of_a_traceback() -> None:
+def test_a_notebook_shows_the_message_instead_of_a_traceback() -> None:
     error = InputError("duration", got=99, accepted="4 to 15 s")
 
     assert error._render_traceback_() == [f"InputError: {error}"]

@@ -1,4 +1,4 @@
-"""No text in what a notebook keeps becomes a formula: MathJax typesets "$...$"."""
+"""No text in a saved notebook is typeset as a formula: MathJax typesets "$...$"."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_TYPESET = {"code", "pre", "script", "style"}
 
 
 class Texts(HTMLParser):
-    """The texts of some HTML in which formulas are looked for, node by node."""
+    """Collects the text nodes of HTML that MathJax would search for formulas."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Texts(HTMLParser):
             self.texts.append(data)
 
 
-def test_no_html_of_widgets_is_put_together_without_escaping() -> None:
+def test_all_html_of_widgets_is_escaped() -> None:
     tag = re.compile(
         r"</?(a|b|code|div|h\d|img|li|p|pre|span|summary|t[dhr]|table|ul)\b"
     )
@@ -116,7 +116,7 @@ OUTPUTS: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("html_of", OUTPUTS.values(), ids=OUTPUTS.keys())
-def test_nothing_that_a_notebook_keeps_becomes_a_formula(
+def test_no_text_in_a_saved_notebook_becomes_a_formula(
     html_of: Callable[[], str],
 ) -> None:
     html = html_of()

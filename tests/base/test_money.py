@@ -20,7 +20,7 @@ def test_division_rounds_half_up_as_decimal_does(numerator: int, divisor: int) -
 
 
 @pytest.mark.parametrize(("numerator", "divisor"), [(-1, 2), (1, 0), (1, -2)])
-def test_division_refuses_what_no_amount_is(numerator: int, divisor: int) -> None:
+def test_division_rejects_invalid_amounts(numerator: int, divisor: int) -> None:
     with pytest.raises(ValueError, match="half up"):
         divide_half_up(numerator, divisor)
 
@@ -30,7 +30,7 @@ def test_tokens_of_five_seconds_at_720p_cost_what_the_price_list_says() -> None:
 
 
 @given(amounts)
-def test_a_written_amount_reads_back_as_itself(micro_usd: int) -> None:
+def test_a_formatted_amount_parses_to_the_same_amount(micro_usd: int) -> None:
     assert parse_usd(format_usd(micro_usd)) == micro_usd
 
 
@@ -63,7 +63,7 @@ def test_amounts_are_written_exactly(micro_usd: int | None, text: str) -> None:
         ("1,234,567", 1_234_567_000_000),
     ],
 )
-def test_amounts_are_read_as_people_write_them(
+def test_common_notations_of_amounts_are_parsed(
     amount: str | int | Decimal, micro_usd: int
 ) -> None:
     assert parse_usd(amount) == micro_usd
@@ -73,7 +73,7 @@ def test_amounts_are_read_as_people_write_them(
     "amount",
     ["", "five", "-1", "nan", "inf", "0.0000001", 0.1, True, None, "5 EUR"],
 )
-def test_what_is_no_amount_is_refused_with_a_sentence(amount: object) -> None:
+def test_an_invalid_amount_is_rejected_with_a_readable_message(amount: object) -> None:
     with pytest.raises(InputError, match="US dollars"):
         parse_usd(amount)  # type: ignore[arg-type]
 
@@ -81,6 +81,6 @@ def test_what_is_no_amount_is_refused_with_a_sentence(amount: object) -> None:
 @pytest.mark.parametrize(
     "amount", ["1,50", "0,75", "2,5", "1,2,3", "1,0000", ",500", "1.5,000", "0,500"]
 )
-def test_a_comma_that_may_be_a_decimal_point_is_refused(amount: str) -> None:
+def test_a_comma_that_may_be_a_decimal_separator_is_rejected(amount: str) -> None:
     with pytest.raises(InputError, match="US dollars"):
         parse_usd(amount)

@@ -1,4 +1,4 @@
-"""Numbers and days of numpy and pandas are read as Python's own."""
+"""Numbers and days from numpy and pandas are converted to Python types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_timeout_of_any_number_type_is_read(number: Any) -> None:
 
 
 @pytest.mark.parametrize("other", [True, np.bool_(1), np.float64("nan"), "5", pd.NA])
-def test_a_timeout_that_is_no_number_is_refused(other: Any) -> None:
+def test_a_timeout_that_is_not_a_number_is_rejected(other: Any) -> None:
     with pytest.raises(InputError, match="timeout_s must be"):
         read_timeout(other)
 
@@ -35,13 +35,13 @@ def test_a_whole_number_of_any_type_is_a_take_and_an_amount(number: Any) -> None
 
 
 @pytest.mark.parametrize("other", [True, np.bool_(1), 5.0, np.float64(5), pd.NA])
-def test_a_take_that_is_not_whole_is_refused(other: Any) -> None:
+def test_a_fractional_take_is_rejected(other: Any) -> None:
     with pytest.raises(InputError, match="take must be"):
         read_take(other)
 
 
 @pytest.mark.parametrize("amount", [5.0, np.float64(5), np.float32(0.1)])
-def test_an_amount_that_is_a_float_is_refused_with_the_reason(amount: Any) -> None:
+def test_a_float_amount_is_rejected_with_the_reason(amount: Any) -> None:
     with pytest.raises(InputError, match=r"limit must be .*floats are not accepted"):
         mk.Budget("clips", amount)
 
@@ -56,7 +56,7 @@ def test_an_amount_that_is_a_float_is_refused_with_the_reason(amount: Any) -> No
         np.datetime64("2026-10-03", "ns"),
     ],
 )
-def test_a_day_of_any_type_is_a_day_and_is_in_a_month(day: Any) -> None:
+def test_a_day_of_any_type_is_accepted_as_a_day_and_for_its_month(day: Any) -> None:
     assert day_range(day, day) == ("2026-10-03", "2026-10-03")
     assert month_text(day) == "2026-10"
 

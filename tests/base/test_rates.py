@@ -14,13 +14,13 @@ from mediakit.money import MicroUSD
 TOKENS = Line("video output", PriceUnit.TOKEN, 11_235_000, 108_000, 108_000)
 
 
-def test_rates_are_written_as_the_price_list_writes_them() -> None:
+def test_rates_are_formatted_as_in_the_price_list() -> None:
     assert per_second("s", 1_000, 1_000, 68_000).rate_text == "$0.068 per s"
     assert TOKENS.rate_text == "$11.235 per 1M tokens"
     assert per_piece("i", 1, 126_000, PriceUnit.IMAGE).rate_text == "$0.126 per image"
 
 
-def test_quantities_are_written_with_their_unit() -> None:
+def test_quantities_are_formatted_with_their_unit() -> None:
     assert TOKENS.quantity_text == "108,000 tokens"
     assert per_second("s", 5_000, 5_000, 1).quantity_text == "5 s"
     assert per_second("s", 2_500, 2_500, 1).quantity_text == "2.5 s"
@@ -55,7 +55,7 @@ def test_an_estimate_with_an_unbounded_line_has_no_upper_end() -> None:
     assert str(estimate) == "at least $0.0008 (no upper price known)"
 
 
-def test_a_price_of_which_nothing_but_the_rate_is_known_does_not_read_as_free() -> None:
+def test_a_price_with_only_a_known_rate_does_not_look_free() -> None:
     by_length = per_second("s", 0, None, 40_000, EstimateKind.UPPER_BOUND)
     by_other_length = per_second("s", 0, None, 50_000, EstimateKind.UPPER_BOUND)
     estimate = Estimate.of([by_length])
@@ -86,7 +86,7 @@ def test_a_notebook_shows_an_estimate_as_a_table_of_its_lines() -> None:
     )
 
 
-def test_tokens_of_a_part_of_a_second_are_rounded_half_up() -> None:
+def test_tokens_for_a_fraction_of_a_second_are_rounded_half_up() -> None:
     rounded = [(21_600, 5_000, 108_000), (21_600, 1, 22), (21_500, 1, 22)]
     for tokens_per_s, ms, tokens in [*rounded, (21_499, 1, 21)]:
         assert Metered(1, tokens_per_s).tokens(ms) == tokens

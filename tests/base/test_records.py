@@ -39,7 +39,7 @@ def test_only_a_settled_billing_is_a_charge(
 
 @pytest.mark.spec("7.3")
 @given(st.text())
-def test_an_error_code_that_is_not_in_the_table_is_provider_error(code: str) -> None:
+def test_an_unknown_error_code_is_read_as_provider_error(code: str) -> None:
     error = {"code": code, "message": "m"}
     job = JobRecord.model_validate(
         {"id": "media_1", "status": "failed", "error": error}
@@ -60,7 +60,7 @@ def test_an_error_code_that_is_not_in_the_table_is_provider_error(code: str) -> 
         ({"code": "internal", "message": 7}, ErrorCode.INTERNAL, "7"),
     ],
 )
-def test_a_failure_is_read_whatever_is_said_of_it(
+def test_a_failure_of_any_shape_is_parsed(
     error: object, code: ErrorCode, message: str
 ) -> None:
     job = JobRecord.model_validate(
@@ -74,7 +74,7 @@ def test_a_failure_is_read_whatever_is_said_of_it(
 @pytest.mark.spec("2.1")
 @pytest.mark.parametrize("medium", ["video", "image", "audio", "model"])
 @pytest.mark.parametrize("unsaid", [{}, {"media_type": None}])
-def test_an_output_without_its_medium_is_of_the_file_that_is_there(
+def test_an_output_without_a_media_type_has_the_type_of_its_file(
     medium: str, unsaid: dict[str, None]
 ) -> None:
     file = {"url": "https://media.test/1"}
@@ -120,7 +120,7 @@ def test_an_unknown_status_counts_as_running_and_keeps_its_name() -> None:
 
 
 @pytest.mark.parametrize("status", [None, 3, True, ["queued"], ""])
-def test_a_status_that_is_no_word_is_refused(status: object) -> None:
+def test_a_status_that_is_not_text_is_rejected(status: object) -> None:
     with pytest.raises(ValidationError):
         JobRecord.model_validate({"id": "media_1", "status": status})
 
@@ -139,7 +139,7 @@ def test_a_status_that_is_no_word_is_refused(status: object) -> None:
     ],
     ids=count(),
 )
-def test_what_is_left_of_an_active_cycle_or_else_the_balance_can_be_spent(
+def test_the_spendable_amount_is_the_rest_of_an_active_cycle_or_else_the_balance(
     postpaid: object, spendable_micro_usd: int
 ) -> None:
     balance = Balance.model_validate({"balance_micro_usd": 5, "postpaid": postpaid})
@@ -172,7 +172,7 @@ def test_a_header_of_a_grant_is_text_or_a_whole_number() -> None:
 
 
 @pytest.mark.spec("2.4")
-def test_a_balance_shows_what_can_be_spent_in_one_short_line() -> None:
+def test_the_repr_of_a_balance_is_one_short_line_with_the_spendable_amount() -> None:
     prepaid = Balance(balance_micro_usd=97_298_000)
     cycle = {"cycle": {"remaining_micro_usd": 5_000_000}}
     postpaid = Balance.model_validate({"balance_micro_usd": 0, "postpaid": cycle})

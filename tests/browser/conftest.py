@@ -26,9 +26,9 @@ ARGUMENTS = [
     "--disable-quic",
     "--autoplay-policy=no-user-gesture-required",
 ]
-# What comes is not late on a machine that others use too.
+# A long timeout, because other programs may use the machine, too.
 expect.set_options(timeout=60_000)
-NOT_TESTED = "NOT TESTED: nothing was tried in a real browser, for want of a Chromium."
+NOT_TESTED = "NOT TESTED: no browser test ran, because Chromium is missing."
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +58,7 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def filming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that draws whole films, and takes as long as that takes."""
+    """Serve a sandbox that renders complete videos at their real speed."""
     running = start(
         Sandbox(
             tmp_path_factory.mktemp("filming"),
@@ -90,7 +90,7 @@ def lab_pages(browser: Browser) -> Iterator[LabPages]:
 
 @pytest.fixture
 def lab(lab_pages: LabPages, lab_server: LabServer) -> Iterator[Lab]:
-    """Give the page that the test before has left, unless it failed."""
+    """Return the page of the previous test, or a new one if that test failed."""
     lab = Lab(lab_pages.take(), lab_server)
     yield lab
     lab_pages.put_back(lab)
@@ -115,7 +115,7 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter,
 ) -> None:
-    # The reports come from xdist's workers too; what a worker keeps does not.
+    # Reports of xdist's workers reach this process; their variables do not.
     kinds = ("skipped", "error")
     reports = (one for kind in kinds for one in terminalreporter.getreports(kind))
     reasons = (_reason(report) for report in reports)

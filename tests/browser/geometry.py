@@ -1,11 +1,11 @@
-"""What is wrong with how a page is laid out, found by measuring it."""
+"""Finds layout problems of a page by measuring its elements."""
 
 from __future__ import annotations
 
 from playwright.sync_api import FloatRect, Locator
 
-# Boxes that scroll or shorten their text by design, and what lies on a canvas of its
-# own: there, things are meant to lie on each other.
+# Boxes that scroll or shorten their text by design, and elements on a canvas, which may
+# overlap.
 FAULTS = """(root, leastContrast) => {
     const faults = [];
     const says = (what, element) => {
@@ -78,7 +78,7 @@ FAULTS = """(root, leastContrast) => {
     return faults;
 }"""
 LEAST_CONTRAST = 4.0
-# A page that is still being drawn is looked at again.
+# Measure again if the page is still being drawn.
 LOOKS = 20
 LOOK_MS = 250
 NAMELESS = """root => {
@@ -104,7 +104,7 @@ UNREACHABLE = """root => [...root.querySelectorAll(
 
 
 def layout_faults(root: Locator) -> list[str]:
-    """Return what is cut, overlaps, sticks out or is too faint once the page rests."""
+    """Return clipped, overlapping, protruding and faint elements of a settled page."""
     found: list[str] = []
     for _ in range(LOOKS):
         found = root.evaluate(FAULTS, LEAST_CONTRAST)
@@ -115,25 +115,25 @@ def layout_faults(root: Locator) -> list[str]:
 
 
 def nameless(root: Locator) -> list[str]:
-    """Return the controls that have no name for those who cannot see them."""
+    """Return the controls without an accessible name."""
     found: list[str] = root.evaluate(NAMELESS)
     return found
 
 
 def unreachable(root: Locator) -> list[str]:
-    """Return the controls that the tabulator key passes by."""
+    """Return the controls that the Tab key does not reach."""
     found: list[str] = root.evaluate(UNREACHABLE)
     return found
 
 
 def box_of(what: Locator) -> FloatRect:
-    """Return where something on the page is."""
+    """Return the bounding box of an element."""
     box = what.bounding_box()
     assert box is not None
     return box
 
 
 def middle(what: Locator) -> tuple[float, float]:
-    """Return where a pointer goes to it."""
+    """Return the point at which a pointer hits the element."""
     box = box_of(what)
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -1,4 +1,4 @@
-"""People who fill in forms: with the mouse, or with the keyboard alone."""
+"""Simulated users who fill in forms: with the mouse, or with the keyboard alone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page
 
-# Further than the longest form has stops.
+# More than the tab stops of the longest form.
 MOST_STOPS = 150
-# The name of what has the focus, if that is in the form.
+# The name of the focused element, if it is in the form.
 FOCUSED = """form => {
     const at = document.activeElement;
     if (!form.contains(at)) return null;
@@ -19,7 +19,7 @@ FOCUSED = """form => {
 
 
 def click_at(page: Page, x: float, y: float, clicked_s: float) -> None:
-    """Click a place at a time of the hand, however late a busy page hears of it."""
+    """Click at a point, with the given event time, even if a busy page gets it late."""
     devtools = page.context.new_cdp_session(page)
     click = {"x": x, "y": y, "button": "left", "clickCount": 1, "timestamp": clicked_s}
     for kind in ("mousePressed", "mouseReleased"):
@@ -28,7 +28,7 @@ def click_at(page: Page, x: float, y: float, clicked_s: float) -> None:
 
 
 class Mouse:
-    """Goes to things with the mouse; texts are typed where it clicked."""
+    """Uses the mouse; text is typed into the clicked element."""
 
     def __init__(self, form: Locator) -> None:
         self.form = form
@@ -44,7 +44,7 @@ class Mouse:
 
     def choose(self, label: str, option: str) -> None:
         """Choose from a list."""
-        # The list that opens is the system's: no page sees how it is clicked.
+        # The operating system draws the open list, so the page gets no clicks in it.
         has_it = self.page.locator("option").get_by_text(option, exact=True)
         self._called(label).filter(has=has_it).last.select_option(label=option)
 
@@ -81,14 +81,14 @@ class Keyboard:
         self.page: Page = form.page
 
     def go_to(self, *names: str) -> None:
-        """Press Tab until the focus is at something of one of these names."""
+        """Press Tab until an element with one of these names has the focus."""
         seen = []
         for _ in range(MOST_STOPS):
             self.page.keyboard.press("Tab")
             seen.append(self.form.evaluate(FOCUSED))
             if seen[-1] in names:
                 return
-        raise AssertionError(f"Tab does not come to {names}: {seen}")
+        raise AssertionError(f"Tab does not reach {names}: {seen}")
 
     def type(self, label: str, text: str) -> None:
         """Type into a box."""
@@ -98,7 +98,7 @@ class Keyboard:
         self.page.keyboard.type(text)
 
     def choose(self, label: str, option: str) -> None:
-        """Choose from a list: its first letters do."""
+        """Choose from a list by typing its first letters."""
         self.go_to(label)
         self.page.keyboard.type(option)
 
@@ -117,18 +117,18 @@ class Keyboard:
         self.page.keyboard.type(str(path))
 
     def generate(self) -> None:
-        """Press Tab until the focus is on the button that pays, and press it."""
+        """Press Tab until the paid button has the focus, then press it."""
         pays = self.form.locator("button.mk-go")
         for _ in range(MOST_STOPS):
             self.page.keyboard.press("Tab")
             if pays.evaluate("button => button === document.activeElement"):
                 self.page.keyboard.press("Enter")
                 return
-        raise AssertionError("Tab does not come to the button that pays.")
+        raise AssertionError("Tab does not reach the paid button.")
 
 
 def act(hand: Hand, step: Step, folder: Path) -> None:
-    """Do a step of a form; files are in a folder."""
+    """Perform a step of a form; files are in a folder."""
     do, *words = step
     if do == "give":
         field, box, name = words
@@ -139,4 +139,4 @@ def act(hand: Hand, step: Step, folder: Path) -> None:
 
 Hand = Mouse | Keyboard
 Step = tuple[str, ...]
-"""What to do, as the name of a method, and what with."""
+"""A step: the name of a method, and its arguments."""

@@ -1,4 +1,4 @@
-"""Wall, dashboard and studio as axe-core sees them: narrow, at 200%, and dark."""
+"""Wall, dashboard and studio checked by axe-core: narrow, at 200%, and dark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOOKS: tuple[tuple[Theme, int, int], ...] = (
 )
 
 
-def test_wall_dashboard_and_studio_have_no_serious_finding_in_any_look(
+def test_axe_finds_nothing_serious_in_wall_dashboard_and_studio(
     lab: Lab,
 ) -> None:
     lab.begin("accessible.ipynb", *CELLS, height_px=1400)

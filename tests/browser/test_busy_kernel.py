@@ -1,4 +1,4 @@
-"""A form and a job's view in real JupyterLab while the kernel does something else."""
+"""A form and a job's view in real JupyterLab while the kernel is busy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRICES = ("$0.408", "$0.476", "$0.544", "$0.612")
 
 @pytest.fixture
 def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that takes jobs and begins none."""
+    """Serve a sandbox that accepts jobs but does not run them."""
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     yield running
     running.stop()
@@ -69,7 +69,7 @@ def test_typing_and_clicking_arrive_while_the_kernel_sleeps_computes_and_waits(
 
 
 def use(form: Locator, price: str, *, lines: bool) -> None:
-    """Type, move the slider and click; the form answers each."""
+    """Type, move the slider and click; the form responds to each."""
     form.get_by_label("prompt").first.press_sequentially("b")
     handle = form.get_by_role("slider").first
     handle.focus()
@@ -85,13 +85,13 @@ def moves(job: Locator) -> None:
     expect(clock).not_to_have_text(clock.inner_text())
 
 
-LATER_MS = 1_500  # longer than a paid button takes no click
+LATER_MS = 1_500  # longer than a paid button ignores clicks
 COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
 @contextmanager
 def hanging(lab: Lab) -> Iterator[None]:
-    """Let the kernel's process take no message meanwhile."""
+    """Suspend the kernel's process within the block."""
     process = lab.kernel_process()
     process.suspend()
     try:

@@ -31,12 +31,12 @@ def press(within: Locator, name: str) -> None:
 
 
 def generate(within: Locator) -> None:
-    """Press the button of a form, and of none inside it."""
+    """Press the form's own button, not one of a nested form."""
     within.get_by_role("button", name=re.compile("^Generate")).first.click()
 
 
 @pytest.mark.soak
-def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
+def test_a_picture_is_upscaled_from_its_card_and_the_result_is_put_on_a_timeline(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "chaining")
@@ -77,7 +77,7 @@ def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline
     lab.screenshot("chaining-three", cell)
     assert lab.console_errors() == []
 
-    # What was made from a result comes back as the form's own.
+    # The derived result appears among the form's own results.
     lab.save()
     lab.restart_kernel()
     lab.run_all()

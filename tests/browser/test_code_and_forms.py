@@ -46,7 +46,7 @@ def clipboard(page: Page) -> str:
 
 
 @pytest.mark.soak
-def test_code_moves_the_form_which_gives_its_code_and_keeps_what_is_typed(
+def test_code_changes_the_form_and_the_form_shows_its_code_and_keeps_typed_text(
     lab: Lab,
 ) -> None:
     cells = [SHOW, SET, READ, TYPE, REGION]
@@ -91,7 +91,7 @@ def test_code_moves_the_form_which_gives_its_code_and_keeps_what_is_typed(
     lab.screenshot("tab-completion")
     lab.page.keyboard.press("Escape")
 
-    # What is typed stays when a line appears below an earlier field.
+    # Typed text stays when a line appears below an earlier field.
     lab.run_cell(4)
     form = lab.cell(4)
     form.get_by_label("video").first.fill("gone.mp4")
@@ -126,7 +126,7 @@ def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(lab: Lab) -> None:
 
 
 @pytest.mark.soak
-def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
+def test_each_cell_has_its_own_forms_and_finds_them_when_it_is_run_again(
     lab: Lab,
 ) -> None:
     lab.begin("several.ipynb", CONNECT, ONE, ONE, TWO, height_px=2600)

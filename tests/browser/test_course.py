@@ -1,4 +1,4 @@
-"""The course as a person takes it: from its index to a notebook that has run."""
+"""The course from its index page to an executed notebook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONNECT, CELL = 1, ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell"
 
 
 @pytest.mark.soak
-def test_a_click_in_the_index_opens_the_quickstart_and_all_of_it_runs(
+def test_a_click_in_the_index_opens_the_quickstart_and_all_cells_run(
     lab: Lab, lab_server: LabServer
 ) -> None:
     shutil.copytree(NOTEBOOKS, lab_server.root / "course")

@@ -1,4 +1,4 @@
-"""The spend dashboard as a person uses it in JupyterLab."""
+"""The spend dashboard in JupyterLab."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FITS = """() => {
         return box.width && box.right > right && !scrolls(e);
     }).map(e => e.className || e.tagName);
 }"""
-# Boxes and buttons that stand in one row, each below a name of its own or none.
+# Boxes and buttons in one row, with or without a label above each.
 CONTROLS = """root => [
     ...root.querySelectorAll(".mk-sp-controls :is(select, button, input[type=text])"),
 ].map(e => Math.round(e.getBoundingClientRect().bottom))"""
@@ -61,7 +61,7 @@ TYPE_PX = """root => [...root.querySelectorAll(".mk-sp-plots svg")]
     .filter(svg => svg.getBoundingClientRect().width)
     .map(svg => 12 * svg.getBoundingClientRect().width / 436)"""
 
-# How many of six figures each row has.
+# The number of figures in each row, out of six.
 ROWS_OF_SIX = """root => {
     const figures = [...root.querySelectorAll(".mk-sp-figures > div")];
     if (figures.length !== 6) return [6];
@@ -75,7 +75,7 @@ def see(where: Locator, text: str | re.Pattern[str]) -> None:
 
 
 def drawn(dashboard: Locator, count: int = 2) -> None:
-    """Wait until so many plots are there and the sentence is said."""
+    """Wait for a number of plots and for the sentence."""
     expect(dashboard.locator(".mk-sp-verdict")).to_contain_text(
         "all of it is explained", timeout=DRAWN_S * 1000
     )
@@ -91,13 +91,13 @@ def names(dashboard: Locator, plot: int, text: str) -> None:
 
 
 def in_one_row(dashboard: Locator) -> None:
-    """The controls end on one line, and their names look alike."""
+    """The controls are aligned at the bottom, and their labels look alike."""
     assert len(set(dashboard.evaluate(CONTROLS))) == 1
     assert len(set(dashboard.evaluate(NAMES))) == 1
 
 
 def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
-    """Take a picture in each theme, wide and narrow; nothing is cut in any."""
+    """Take a screenshot in each theme, wide and narrow; nothing is clipped in any."""
     for theme, width in product(THEMES, (1300, 600)):
         lab.theme(theme)
         lab.resize(width, 1400)
@@ -135,7 +135,7 @@ def total_of(rows: list[dict[str, str]]) -> int:
 
 
 @pytest.mark.soak
-def test_a_month_from_its_total_to_its_files_and_one_that_cannot_be_read_at_first(
+def test_a_month_is_shown_and_exported_and_an_unreadable_month_is_read_again(
     lab: Lab,
 ) -> None:
     cells = [MAKES, SHOWS, FAILS, WORKS]
@@ -209,7 +209,7 @@ REPORT = 'client.spend.report(month, "month.html", budget="$150").name'
 
 
 @pytest.mark.soak
-def test_a_past_of_the_sandbox_and_the_page_that_is_sent(lab: Lab) -> None:
+def test_a_sample_history_is_shown_and_exported_as_a_page(lab: Lab) -> None:
     cells = [PAST, OF_CLIENT, REPORT]
     lab.begin("past.ipynb", *cells, height_px=1400)
     lab.run_cell(0)

@@ -1,4 +1,4 @@
-"""Words of others stay words in real JupyterLab, wherever they are shown."""
+"""Untrusted text stays text in real JupyterLab, wherever it is shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENDINGS: list[dict[str, Any]] = [
 
 
 class Hostile(LoopbackServer):
-    """A service that says markup wherever it can."""
+    """A service that returns markup wherever it can."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ FOUND = """() => {
 
 
 @pytest.mark.soak
-def test_words_of_others_never_become_markup_and_nothing_in_them_is_executed(
+def test_untrusted_text_never_becomes_markup_and_is_never_executed(
     lab: Lab, hostile: str, tmp_path: Path
 ) -> None:
     start = START.format(base_url=hostile, home=str(tmp_path / "home"))

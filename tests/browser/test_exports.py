@@ -43,7 +43,7 @@ def test_an_export_plays_and_shows_everything_without_a_network(
         note=[EVIL] * 4,
     )
     done = exported(tmp_path / "here" / name, Source(made), rows=rows)
-    # The page is read where nothing else is, as by a colleague.
+    # The page is opened on its own, as a colleague would open it.
     there = copytree(tmp_path / "here", tmp_path / "there")
     report = there / Path(done.report).relative_to(tmp_path / "here")
     requests: list[str] = []

@@ -49,14 +49,14 @@ PROMPT: Step = ("type", "Prompt", "a kite")
 
 @dataclass(frozen=True)
 class Filled:
-    """A function, what people do in its form, and what then would be sent.
+    """A function, the steps in its form, and the resulting body.
 
     Args:
         api: The document.
         name: The function.
         steps: What they do.
-        body: What is then in the body.
-        wrong: A last step that makes it wrong.
+        body: The expected fields of the body.
+        wrong: A last step that makes the body invalid.
         sentence: What the form then says.
     """
 
@@ -149,7 +149,7 @@ FORMS = (
 
 
 def wait_for_body(lab: Lab, index: int, wanted: dict[str, Any]) -> None:
-    """Run a cell until what would be sent has these fields."""
+    """Run a cell until the body has these fields."""
 
     def body() -> dict[str, Any]:
         lab.run_cell(index)
@@ -159,7 +159,7 @@ def wait_for_body(lab: Lab, index: int, wanted: dict[str, Any]) -> None:
     until(lab.page, lambda: wanted.items() <= body().items(), body)
 
 
-def test_each_is_filled_in_as_its_service_takes_it_and_refused_in_a_sentence(
+def test_each_form_makes_a_body_that_its_service_accepts_and_explains_a_refusal(
     lab: Lab, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     connect = CONNECT.format(
@@ -187,7 +187,7 @@ def test_each_is_filled_in_as_its_service_takes_it_and_refused_in_a_sentence(
         for step in each.steps:
             act(hand, step, tmp_path)
         expect(go, each.name).to_be_enabled(timeout=ARRIVES_MS)
-        # What was typed last is on its way.
+        # The last typed text may still be on its way.
         wait_for_body(lab, index + 1, each.body)
         lab.screenshot(f"foreign-{each.api}-{at}", form)
         act(hand, each.wrong, tmp_path)

@@ -1,4 +1,4 @@
-"""A form goes on after a restart of its kernel, and never buys twice unseen."""
+"""A form continues after a kernel restart, and never buys twice unnoticed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def opened(lab: Lab, name: str, cells: list[str]) -> Locator:
     return lab.cell(1).locator(".mk-form")
 
 
-def test_typed_words_and_a_running_job_are_there_after_restart_and_run_all(
+def test_typed_text_and_a_running_job_survive_restart_and_run_all(
     lab: Lab,
 ) -> None:
     form = opened(lab, "returned", [SLOW, JOBS])

@@ -1,4 +1,4 @@
-"""A form's fields turned into lists: planned, priced, run and looked at."""
+"""A form's fields as lists: planned, priced, run and reviewed."""
 
 from __future__ import annotations
 

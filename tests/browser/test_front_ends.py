@@ -1,4 +1,4 @@
-"""What people use beside JupyterLab: in Notebook 7 and in Voilà."""
+"""Other front ends than JupyterLab: Notebook 7 and Voilà."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def seen(where: Locator, text: str, page: Page, timeout_s: float = STEP_S) -> No
 def type_and_generate(page: Page, form: Locator, name: str) -> None:
     """Change the form, see the price follow, press Generate, and see the video play."""
     seen(form, "$0.34", page, OPEN_S)
-    # A clip of its own: one that another front end made is not generated, but shown.
+    # A new clip, because an existing one would be shown and not generated.
     form.get_by_label("prompt").first.fill(f"{PROMPT}, {name}")
     duration = form.get_by_label("duration").first
     duration.fill("3")
@@ -96,7 +96,7 @@ def run_cell(page: Page, cell: Locator) -> None:
     for _ in range(TRIES):
         prompt.click()
         page.keyboard.press("Shift+Enter")
-        # The page may pass the cell over while it is still about to find its kernel.
+        # The page may skip the cell while it is still connecting to its kernel.
         with suppress(AssertionError):
             expect(prompt).not_to_have_text("[ ]:", timeout=STARTS_S * 1000)
             return
@@ -104,7 +104,7 @@ def run_cell(page: Page, cell: Locator) -> None:
 
 
 @pytest.mark.soak
-def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
+def test_a_video_is_generated_in_notebook_7(page: Page, lab_server: LabServer) -> None:
     name = lab_server.add_file(QUICKSTART)
     page.goto(f"{lab_server.url}/notebooks/{name}?token={lab_server.token}")
     cells = page.locator(".jp-Notebook .jp-Cell")
@@ -151,7 +151,7 @@ def test_a_wall_takes_keys_and_a_month_gives_its_files_in_voila(
 
 @pytest.fixture(scope="module")
 def pages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run `make voila` with this environment, which is taken as installed."""
+    """Run `make voila` with this environment, without installing it again."""
     folder, port = tmp_path_factory.mktemp("pages"), free_port()
     url = f"http://127.0.0.1:{port}"
     arguments = f"--no-browser --port={port} --token={TOKEN}"
@@ -160,7 +160,7 @@ def pages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         *(f"VENV={sys.prefix}", f"VOILA_ARGS={arguments}"),
     ]
     ready = f"{url}/?token={TOKEN}"
-    # The test may itself be run by make, whose flags are not for this one.
+    # make may run the test itself; its flags must not reach the inner make.
     with serving(command, ready, folder / "log", apart(folder, MAKEFLAGS="")):
         yield url
 
@@ -201,7 +201,7 @@ def test_a_page_of_make_voila_asks_for_its_token(visitor: Page, pages_url: str) 
 
 
 @pytest.mark.soak
-def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
+def test_a_page_that_cannot_load_anywidget_names_the_missing_package(
     page: Page, lab_server: LabServer
 ) -> None:
     page.route("**/extensions/anywidget/**", lambda route: route.abort())
@@ -218,7 +218,7 @@ def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
 
 
 @pytest.mark.soak
-def test_a_page_without_any_widgets_says_how_to_find_what_the_server_lacks(
+def test_a_page_without_widgets_says_how_to_find_the_missing_package(
     page: Page, lab_server: LabServer
 ) -> None:
     page.route("**/extensions/@jupyter-widgets/**", lambda route: route.abort())

@@ -40,7 +40,7 @@ def picture(field: str) -> Step:
     return ("give", field, "new", PICTURE)
 
 
-# What to do, in the order of the form, and what is then in the body.
+# The steps, in the order of the form, and the resulting body.
 FILLED: Mapping[str, tuple[list[Step], dict[str, Any]]] = {
     "compose-video": (
         [
@@ -90,14 +90,14 @@ BY_KEYS = ("compose-video", "image-upscale", "keyframes", "r2", "text-to-video")
 
 @pytest.fixture
 def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that takes jobs and draws none."""
+    """Serve a sandbox that accepts jobs but renders nothing."""
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     yield running
     running.stop()
 
 
 def verbs(kinds: Iterable[str]) -> set[str]:
-    """Return what these functions ask of a hand."""
+    """Return the steps that fill in these functions."""
     return {step[0] for kind in kinds for step in FILLED[kind][0]}
 
 

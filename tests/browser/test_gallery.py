@@ -75,13 +75,13 @@ wall
 
 
 def wall_cells(base: str) -> str:
-    """Return what cells with walls stand on: their media are at this address."""
+    """Return the setup code of cells with walls, whose media are at this base URL."""
     return f"base = {base!r}\n{CELLS}"
 
 
 @pytest.fixture(scope="module")
 def media(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve a clip under six names; give their address."""
+    """Serve a clip under six names; return their base URL."""
     clip = make_mp4(tmp_path_factory.mktemp("media") / "clip.mp4", (320, 180), 1)
     files = {f"{n}.mp4": clip.read_bytes() for n in range(6)}
     with FileServer(files) as server:
@@ -139,7 +139,7 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     expect(tile(wall, 40)).to_be_focused()
     lab.page.keyboard.press("3")
     expect(tile(wall, 40)).to_have_accessible_name(re.compile("3 of 5 stars"))
-    # The star is on the page before Python has heard of it.
+    # The star appears on the page before Python gets the rating.
     becomes(lab.page, lambda: calls(lab)[-1], ("media_40", {"rating": 3}))
     lab.save_outputs(1, "★★★★")
     lab.save_outputs(3, "960 more cells")
@@ -158,7 +158,7 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     expect(twin.get_by_text("960 more cells")).to_be_visible()
     lab.screenshot("wall-thousand-saved")
 
-    # A copy that was changed elsewhere is not trusted, and is sanitised.
+    # A copy that was changed elsewhere is untrusted, so it is sanitised.
     copy = lab.server.read_notebook(lab.notebook)
     copy["cells"][3]["source"] = "# changed"
     (lab.server.root / "untrusted.ipynb").write_text(json.dumps(copy))

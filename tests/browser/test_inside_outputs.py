@@ -1,4 +1,4 @@
-"""What shows inside `Output`, `interact` and other layouts of the user's own."""
+"""mediakit's widgets inside `Output`, `interact` and other layouts of the user."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def expect_filled(where: Locator) -> None:
     expect(where.get_by_text("beside a nested output")).to_be_visible()
 
 
-def test_what_stands_in_an_output_shows_with_everything_of_the_users_own(
+def test_widgets_inside_an_output_are_shown_with_the_users_own_output(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "inside") + MAKES
@@ -148,7 +148,7 @@ def test_what_stands_in_an_output_shows_with_everything_of_the_users_own(
     lab.screenshot("inside-without-a-kernel", cell)
 
 
-def test_each_widget_stands_in_layouts_of_the_users_own_and_in_two_views(
+def test_each_widget_works_in_the_users_layouts_and_in_two_views(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "layouts") + WIDGETS
@@ -170,7 +170,7 @@ def test_each_widget_stands_in_layouts_of_the_users_own_and_in_two_views(
     typed.click()
     cell.get_by_label("Prompt").filter(visible=True).first.fill("typed in a tab")
     expect(lab.cell(3).get_by_label("Prompt").first).to_have_value("typed in a tab")
-    # Where no page can show them, a line says what they are.
+    # Without a page that can show them, a line describes them.
     texts = [
         "".join(output["data"]["text/plain"])
         for output in lab.save()["cells"][1]["outputs"]
@@ -189,7 +189,7 @@ def visitor(browser: Browser, lab_server: LabServer) -> Page:
 
 
 @pytest.mark.soak
-def test_a_page_of_voila_that_is_made_of_outputs_shows_them(
+def test_a_page_of_voila_shows_widgets_inside_outputs(
     visitor: Page, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     cells = [connected(sandbox, "voila-outputs") + MAKES, "display(*boxes)\nfill()"]

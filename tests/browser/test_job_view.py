@@ -34,7 +34,7 @@ EMBED = "tall.show(embed=True)"
 
 
 @pytest.mark.soak
-def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
+def test_an_unplayable_clip_plays_as_a_copy_and_a_mov_plays_directly(
     lab: Lab, filming: RunningSandbox
 ) -> None:
     first = connected(filming, "playback")
@@ -100,7 +100,7 @@ client.job(frame[frame["prompt"] == "a slow kite"]["job_id"].iloc[0])
 
 
 @pytest.mark.soak
-def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
+def test_a_job_gets_another_take_a_variation_a_retry_and_an_interrupted_wait(
     lab: Lab, filming: RunningSandbox
 ) -> None:
     first = connected(filming, "actions") + PICTURE
@@ -226,7 +226,7 @@ CARDS = """async ([index, count, timeout_ms]) => {
 
 
 @pytest.mark.soak
-def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_lost(
+def test_results_of_cells_and_of_a_form_stay_small_and_are_neither_lost_nor_paid_twice(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "many") + PICTURE + PICTURES

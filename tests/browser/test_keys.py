@@ -1,4 +1,4 @@
-"""Keys and the wheel in boxes of a notebook: none pays, and each keeps its habit."""
+"""Keys and the mouse wheel in text boxes: none pays, all keep their usual effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PICTURES = (
     'client.form("keyframes", transition_durations_s=[3], '
     'images=["https://a.example/a.png", "https://a.example/b.png"])'
 )
-# What can have the focus in an output.
+# The focusable elements of an output.
 PLACES = (
     "textarea, select, button, summary, a[href], video, "
     "input:not([type=hidden]):not([type=file]), [tabindex], [contenteditable=true]"
@@ -64,7 +64,7 @@ def jobs(lab: Lab) -> int:
 
 
 def press_long(lab: Lab, *keys: str) -> None:
-    """Hold keys down; the last one comes again and again."""
+    """Hold keys down; the last one repeats."""
     for key in keys:
         lab.page.keyboard.down(key)
     for _ in range(8):
@@ -86,7 +86,7 @@ def sweep_boxes(form: Locator) -> list[Locator]:
     return boxes
 
 
-def test_no_key_in_a_form_pays_but_enter_on_the_button_which_pays_once(
+def test_in_a_form_only_enter_on_the_button_pays_and_it_pays_once(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     form = opened(lab, sandbox, "keys")
@@ -189,10 +189,10 @@ def test_control_or_command_with_enter_pays_nowhere_in_any_output(
 
 
 def keys_tried(lab: Lab, index: int) -> list[str]:
-    """Press both keys at the places of an output; return their names."""
+    """Press both keys on each element of an output; return their names."""
     places = lab.outputs(index).locator(PLACES)
     names = []
-    # A key of JupyterLab's own may run the cell, which makes its places anew.
+    # A shortcut of JupyterLab may run the cell, which creates its elements again.
     for number in places.evaluate_all(TRIED):
         place = places.nth(number)
         if not (place.count() and place.is_visible()):
@@ -264,7 +264,7 @@ def test_undo_and_redo_are_the_browsers_own_in_every_box(
 
 
 def undone_and_redone(lab: Lab, box: Locator) -> None:
-    """Type over a box, and take that back and forth."""
+    """Overwrite a box, then undo and redo it."""
     expect(box).to_be_focused()
     before = box.input_value()
     lab.page.keyboard.press("Control+a")

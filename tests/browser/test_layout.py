@@ -1,4 +1,4 @@
-"""What we show is whole, readable and accessible, wide and narrow, light and dark."""
+"""Widgets are complete, readable and accessible, wide and narrow, light and dark."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ LOOKS: tuple[tuple[Theme, str], ...] = (
 )
 SIZES = {"1280": 1280, "800": 800, "125": 1024}
 AXE = files("axe_playwright_python") / "axe.min.js"
-# JupyterLab's own page is not ours to judge, so axe sees our widgets alone.
+# Axe checks only our widgets, not JupyterLab's page.
 FINDINGS = """async (root) => {
     const found = await axe.run(root, { resultTypes: ["violations"] });
     return found.violations
@@ -77,7 +77,9 @@ FINDINGS = """async (root) => {
 
 
 @pytest.mark.soak
-def test_nothing_is_cut_overlaps_or_is_faint_and_all_has_a_name(lab: Lab) -> None:
+def test_nothing_is_clipped_overlapping_or_faint_and_everything_has_a_name(
+    lab: Lab,
+) -> None:
     cells = [START, *FORMS.values(), *OTHERS.values()]
     lab.begin("layout.ipynb", *cells, height_px=2600)
     lab.run_all()
@@ -120,13 +122,13 @@ def test_nothing_is_cut_overlaps_or_is_faint_and_all_has_a_name(lab: Lab) -> Non
     assert not faults, "\n".join(faults)
     assert [e for e in lab.console_errors() if "a.test" not in e] == []
 
-    # It would find something: a button without a name is one.
+    # Proof that it reports problems, such as a button without a name.
     lab.outputs(1).evaluate("root => root.append(document.createElement('button'))")
     assert any("button-name" in each for each in findings(lab.outputs(1)))
 
 
 def findings(part: Locator) -> list[str]:
-    """Return what axe-core finds serious or critical."""
+    """Return the serious and critical findings of axe-core."""
     found: list[str] = part.evaluate(FINDINGS)
     return found
 
@@ -137,7 +139,7 @@ STOPS = """root => [...root.querySelectorAll(
 
 
 def tab_through(lab: Lab, form: Locator) -> list[str]:
-    """Go through a form by the tabulator key; return what it passes by."""
+    """Tab through a form; return the controls that Tab skips."""
     form.evaluate(f"root => {{ window.stops = ({STOPS})(root); stops[0].focus(); }}")
     lab.page.evaluate("() => { window.stops = new Set(stops); }")
     for _ in range(int(lab.page.evaluate("() => stops.size"))):
@@ -148,7 +150,7 @@ def tab_through(lab: Lab, form: Locator) -> list[str]:
 
 
 def unfold(form: Locator) -> None:
-    """Open all that can be opened."""
+    """Open all collapsed elements."""
     for name in ("More settings", "Price breakdown", "Copy as Python"):
         for button in form.get_by_role("button", name=name).all():
             button.click()

@@ -33,7 +33,7 @@ def press(within: Locator, name: str) -> None:
 
 
 def printed(lab: Lab, index: int, words: str) -> str:
-    """Run a cell and return what it prints behind some words."""
+    """Run a cell and return its output after the given words."""
     lab.run_cell(index)
     return lab.printed(index).split(words)[1].strip()
 
@@ -54,9 +54,9 @@ def frame_of(url: str, folder: Path) -> NDArray[np.int16]:
 
 
 def below_the_note(places: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Leave out the upper part, where the sandbox notes what it was asked.
+    """Leave out the upper part, in which the sandbox writes the request.
 
-    The clip is encoded anew: what stays is not the same to the last bit either.
+    The clip is encoded again, so unchanged regions are not identical bit by bit.
     """
     below = places.copy()
     below[: len(places) * 2 // 5] = False
@@ -75,7 +75,7 @@ def open_canvas(lab: Lab) -> Locator:
 
 
 def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
-    """Press at the first place of the canvas and let go at the last one."""
+    """Drag on the canvas from the first point to the last."""
     box = box_of(canvas)
     places = [
         (box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in shares
@@ -88,7 +88,7 @@ def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
 
 
 @pytest.mark.soak
-def test_a_region_is_painted_replaced_there_alone_and_still_painted_after_a_restart(
+def test_only_the_painted_region_is_replaced_and_it_survives_a_restart(
     lab: Lab, filming: RunningSandbox, tmp_path: Path
 ) -> None:
     cells = [connected(filming, "masks"), MAKE, FORM, MASK, URLS]

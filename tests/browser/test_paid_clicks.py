@@ -1,4 +1,4 @@
-"""One click buys one job, and a form says before it what was bought already."""
+"""One click buys one job, and a form shows beforehand if the job exists already."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
 def opened(lab: Lab, sandbox: RunningSandbox, name: str) -> None:
-    """Open a notebook with a form, connected to a sandbox whose queue is quick."""
+    """Open a notebook with a form, connected to a sandbox with a short queue."""
     first = connected(sandbox, name)
-    # The service knows a request again, also from another history.
+    # The service recognises a repeated request, even from another history.
     form = f'client.form("text-to-video", prompt="a kite, {name}", duration=3)'
     lab.begin(f"{name}.ipynb", first, form, COUNT)
     lab.run_cell(0)
 
 
 def jobs(lab: Lab, index: int) -> int:
-    """Return how many jobs the history has, by the cell that counts them."""
+    """Run the cell that counts the jobs in the history; return the number."""
     lab.run_cell(index)
     return int(lab.printed(index).split("jobs of this")[0].split()[-1])
 
 
 def click_twice(lab: Lab, button: Locator, gap_ms: float, late_ms: float = 0.0) -> None:
-    """Click a place twice, as a hand does that does not look between the clicks.
+    """Click a point twice, as a user does who does not look between the clicks.
 
-    The clicks carry the times of the hand, however late a busy page hears of them.
+    The clicks carry their real times, even if a busy page gets them late.
     """
     button.scroll_into_view_if_needed()
     x, y = middle(button)
@@ -54,7 +54,7 @@ def click_twice(lab: Lab, button: Locator, gap_ms: float, late_ms: float = 0.0) 
 
 
 def distance(top: Locator, low: Locator) -> float:
-    """Return how far one card begins below another one, pixels."""
+    """Return the vertical distance between two cards, in pixels."""
     return box_of(low)["y"] - box_of(top)["y"]
 
 
@@ -111,7 +111,7 @@ def go(form: Locator) -> Locator:
     return form.locator("button.mk-go")
 
 
-def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
+def test_a_form_shows_a_job_bought_by_another_form_or_by_code_at_no_cost(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "twins")

@@ -1,4 +1,4 @@
-"""The quickstart as a person uses it, in real JupyterLab and real Chromium."""
+"""The quickstart in real JupyterLab and real Chromium."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(lab: Lab) -> None:
     lab.hide_sidebar()
 
 
-def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
+def test_the_quickstart_works_to_the_charge_and_is_readable_without_a_kernel(
     lab: Lab,
 ) -> None:
     opened(lab)
@@ -36,7 +36,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
 
     prompt = form.get_by_label("prompt").first
     prompt.fill(PROMPT)
-    # Where the keys go is seen.
+    # The focus is visible.
     assert prompt.evaluate("box => getComputedStyle(box).outlineStyle") == "solid"
     handle = form.get_by_role("slider").first
     handle.focus()

@@ -1,4 +1,4 @@
-"""Browsers on other machines: what they show, and what they save."""
+"""Browsers on other machines show and save results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def hub_server(
 
 @pytest.fixture
 def bare_hub_lab(browser: Browser, chromium_path: str, tmp_path: Path) -> Iterator[Lab]:
-    """Open a hub whose pages do not reach the kernel's ports."""
+    """Open a hub whose pages cannot reach the kernel's ports."""
     add_startup(tmp_path / "ipython")
     hub = {"JUPYTERHUB_SERVICE_PREFIX": PREFIX}
     with (
@@ -88,14 +88,14 @@ def test_a_download_behind_a_hub_is_the_file_and_never_its_login_page(
     assert saved_of_tile(lab, lab.cell(3)) == clip
     lab.see(3, "is in your browser's downloads")
 
-    # The cookie of the hub has expired: its login page comes, and is no file.
+    # The hub's cookie has expired: the response is its login page, which is not a file.
     lab.page.route("**/proxy/**", lambda route: route.fulfill(**LOGIN))
     assert saved(lab, lab.cell(1)) == clip
     assert saved(lab, lab.cell(2)) == picture
     lab.cell(3).locator(".mk-wall-tile").first.press("a")
     menu = lab.page.locator(".mk-wall-menu")
     menu.get_by_role("button", name="Download", exact=True).click()
-    # It is told for some seconds.
+    # The message stays for some seconds.
     told = str(lab.page.wait_for_function(SAVED_TO).json_value())
     name = told.removeprefix("Saved to ").split(",")[0]
     assert delivered(Path(name).read_bytes()) == clip

@@ -1,4 +1,4 @@
-"""What people do with results in real JupyterLab, by real clicks and keys."""
+"""Actions on results in real JupyterLab, by real clicks and keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPEN_WAITS_MAX_PX = 420
 
 
 def opened(lab: Lab, sandbox: RunningSandbox, name: str, *cells: str) -> None:
-    """Open a notebook that is connected to a sandbox whose queue is quick."""
+    """Open a notebook that is connected to a sandbox with a short queue."""
     first = connected(sandbox, name)
     lab.begin(f"{name}.ipynb", first, *cells, height_px=1200)
     lab.run_cell(0)
@@ -50,7 +50,7 @@ HISTORY = 'print("A red balloon" in client.history.frame().to_csv())'
 
 
 @pytest.mark.soak
-def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
+def test_a_download_equals_the_services_file_and_an_erased_job_is_forgotten(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     opened(lab, sandbox, "downloads", CLIP, "print(clip.url)", HISTORY)
@@ -124,7 +124,7 @@ FEW = 'two = [client.run("text-to-image", prompt=f"hill {n}") for n in range(2)]
 
 
 @pytest.mark.soak
-def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
+def test_twelve_waits_share_one_progress_bar_and_a_job_as_a_value_is_a_player(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     opened(lab, sandbox, "waits", WAITS, TOGETHER, FEW, "jobs[0].wait()")

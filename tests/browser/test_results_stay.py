@@ -1,4 +1,4 @@
-"""Forms stand still, and what plays or is downloaded goes on, while results arrive."""
+"""Forms do not move, and playing and downloads continue, while results arrive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLAYS_ON = "() => window.played.isConnected && !window.played.paused"
 
 
 def opened(lab: Lab, filming: RunningSandbox, name: str, cell: str) -> Locator:
-    """Open a notebook with this cell, run it, and return what it shows."""
+    """Open a notebook with this cell, run it, and return its output."""
     first = connected(filming, name)
     lab.begin(f"{name}.ipynb", first, cell, height_px=1000)
     lab.run_cell(0)
@@ -51,7 +51,7 @@ IN_VIEW = """node => {
 }"""
 
 
-def test_a_form_stands_still_and_a_clip_plays_on_while_further_ones_arrive(
+def test_a_form_does_not_move_and_a_clip_keeps_playing_while_others_arrive(
     lab: Lab, filming: RunningSandbox
 ) -> None:
     cell = opened(lab, filming, "plays-on", FORM)
@@ -107,7 +107,7 @@ def test_a_form_stands_still_and_a_clip_plays_on_while_further_ones_arrive(
 
 
 def hold_download(lab: Lab, job: Locator) -> list[Route]:
-    """Begin a download that gets nothing yet; return what it waits for."""
+    """Begin a download without data yet; return the event that it waits for."""
     held: list[Route] = []
 
     def hold(route: Route) -> None:

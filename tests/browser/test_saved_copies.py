@@ -1,4 +1,4 @@
-"""What the saved notebook holds of what happened after its page was loaded again."""
+"""The saved notebook has changes that happened after its page was reloaded."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def html_of(cell: Mapping[str, Any]) -> str:
 
 
 def has_ended(notebook: Mapping[str, Any]) -> bool:
-    """Tell whether the page has written the copies of both, a moment later."""
+    """Return whether the page has written both copies."""
     form, sweep = (html_of(notebook["cells"][index]) for index in (1, 2))
     is_whole = "2 of 2 done" in sweep and sweep.count("<video") == 2
     return is_whole and "Completed" in form and "data:image/jpeg" in form
 
 
-def test_what_ends_after_a_reload_is_in_the_saved_notebook(
+def test_a_job_that_ends_after_a_reload_is_in_the_saved_notebook(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     lab.begin("copies.ipynb", connected(sandbox, "copies"), FORM, SWEEP)

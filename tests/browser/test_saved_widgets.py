@@ -1,4 +1,4 @@
-"""Widgets that a notebook saved, or whose kernel restarted, do not look alive."""
+"""Saved widgets, and widgets whose kernel restarted, look inactive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BANNER = "e => getComputedStyle(e, '::before').content"
 
 
 def is_dead(form: Locator) -> None:
-    """Wait until a form says that its kernel is gone and no button of it pays."""
+    """Wait until a form reports a dead kernel and disables its paid buttons."""
     expect(form).to_have_class(re.compile("mk-gone|jupyter-widgets-disconnected"))
     until(form.page, lambda: "kernel" in form.evaluate(BANNER))
     for pays in form.locator(".mk-paid").all():
@@ -60,7 +60,7 @@ def test_widgets_from_saved_state_say_that_they_are_read_only_and_pay_nothing(
     lab.screenshot("stored-3", lab.cell(3))
 
 
-def test_the_button_of_a_form_is_dim_and_off_as_soon_as_its_kernel_restarts(
+def test_the_button_of_a_form_is_disabled_as_soon_as_its_kernel_restarts(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "restarted")

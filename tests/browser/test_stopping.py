@@ -1,4 +1,4 @@
-"""A request that keeps trying can be stopped wherever it was asked for."""
+"""A request that is being retried can be stopped wherever it was made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.harness import Lab, connected
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-LATER_MS = 1_500  # longer than a paid button takes no click
+LATER_MS = 1_500  # longer than a paid button ignores clicks
 POSTS = {"method": "POST", "path": "/v1/media/"}
 FORM = 'client.form("text-to-image", prompt="a kite, {}")'
 JOB = 'client.run("text-to-image", prompt="a gull, once")'
@@ -27,7 +27,7 @@ STOPPED = "Stopped. No job was created, and nothing is charged."
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox of this test alone: its faults are for everybody."""
+    """Serve a sandbox for one test, because its faults affect all clients."""
     running = start(Sandbox(tmp_path / "data", speed=50))
     yield running
     running.stop()
@@ -36,7 +36,7 @@ def service(tmp_path: Path) -> Iterator[RunningSandbox]:
 def stop(
     place: Locator, said: str = "No job exists yet, and nothing is charged."
 ) -> None:
-    """Press the button that ends what keeps trying, once it is there."""
+    """Wait for the button that stops the retries, and press it."""
     expect(place).to_contain_text(said)
     button = place.get_by_role("button", name="Stop trying")
     expect(button).to_have_count(1)
@@ -57,7 +57,7 @@ def jobs(lab: Lab, index: int) -> int:
     return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
 
 
-def test_what_waits_for_a_busy_service_is_stopped_in_form_card_wall_and_sweep(
+def test_a_request_to_a_busy_service_is_stopped_in_form_card_wall_and_sweep(
     lab: Lab, service: RunningSandbox
 ) -> None:
     form_of = FORM.format
@@ -117,7 +117,7 @@ def test_what_waits_for_a_busy_service_is_stopped_in_form_card_wall_and_sweep(
     assert lab.console_errors() == []
 
 
-def test_what_lost_its_answers_says_that_a_job_may_exist_and_is_paid_once(
+def test_a_request_without_a_response_says_that_a_job_may_exist_and_is_paid_once(
     lab: Lab, service: RunningSandbox
 ) -> None:
     cells = [connected(service, "doubtful"), FORM.format("lost"), COUNT]
@@ -134,7 +134,7 @@ def test_what_lost_its_answers_says_that_a_job_may_exist_and_is_paid_once(
     lab.restart_kernel()
     lab.run_cell(0)
     lab.run_cell(1)
-    assert jobs(lab, 2) == 0  # a start sends nothing that was stopped
+    assert jobs(lab, 2) == 0  # connecting sends nothing that was stopped
 
     paid(form, "Generate").click()
     expect(form.locator(".mk-job")).to_have_count(1)

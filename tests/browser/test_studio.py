@@ -1,4 +1,4 @@
-"""The studio as a person uses it, in real JupyterLab and real Chromium."""
+"""The studio in real JupyterLab and real Chromium."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MORE_LOOKS: tuple[tuple[Theme, int], ...] = (*LOOKS, ("dark", 360), ("light", 16
 def pictures(
     lab: Lab, studio: Locator, name: str, looks: Sequence[tuple[Theme, int]] = LOOKS
 ) -> None:
-    """Take pictures in themes and widths; nothing is cut in any."""
+    """Take screenshots in themes and widths; nothing is clipped in any."""
     for theme, width in looks:
         lab.theme(theme)
         lab.resize(width, 1300)
@@ -96,7 +96,7 @@ def go(studio: Locator, tab: str) -> None:
     expect(selected).to_be_visible()
 
 
-def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form(
+def test_a_clip_is_bought_from_the_catalog_and_its_form_opened_from_the_history(
     lab: Lab,
 ) -> None:
     lab.begin("studio.ipynb", BEFORE, STUDIO, FROM_OUTSIDE, height_px=1300)
@@ -167,14 +167,14 @@ SUBMIT = 'client.submit("text-to-video", prompt="a kite for all", duration=3)'
 
 @contextmanager
 def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
-    """See a live region change; what is made anew with its text is not read aloud."""
+    """Watch a live region change; a region created with its text is not read aloud."""
     region.evaluate("region => { window.region = region; }")
     yield
     expect(region).to_contain_text(text, timeout=JOB_S * 1000)
     assert region.evaluate("region => region === window.region")
 
 
-def test_states_and_changes_are_there_for_those_who_do_not_see_them(lab: Lab) -> None:
+def test_states_and_changes_are_exposed_to_screen_readers(lab: Lab) -> None:
     studio_of_its_own = STUDIO.replace("home='studio'", "home='spoken'")
     lab.begin("spoken.ipynb", WHOLE_FILMS + studio_of_its_own, SUBMIT)
     lab.run_cell(0)

@@ -50,7 +50,7 @@ print((rated, kept, len(client.history.frame())))
 
 
 def ratings(lab: Lab) -> str:
-    """Return what Python has heard: the star is on the page before."""
+    """Return the ratings that Python received; the page shows the star earlier."""
     lab.run_cell(3)
     return lab.printed(3).strip()
 
@@ -91,7 +91,7 @@ def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(lab: Lab) ->
 
 
 @pytest.mark.soak
-def test_upscaled_clips_play_on_the_wall_and_side_by_side_until_they_are_gone(
+def test_upscaled_clips_play_on_the_wall_and_side_by_side_until_they_are_erased(
     lab: Lab,
 ) -> None:
     for n in range(2):

@@ -14,7 +14,7 @@ from tests.browser.harness import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-# A new page for each part: a form with many jobs slows down what is measured.
+# A new page for each part, because a form with many jobs is slow.
 SEEDS = (20261127, 20261128, 20261129, 20261130)
 CLICKS = 250
 LONGEST_PAUSE_MS = 50
@@ -32,9 +32,9 @@ rows = frame[columns].astype(str).values.tolist()
 print("ROWS", rows)
 print("AT THE SERVICE", form.state.funds.held_micro_usd)
 """
-# In the page, because a hand from outside is slower than the kernel. A click that
-# reaches the button is noted with what stands there just then. The button's own pause
-# after a click is over at once: its clock is moved forwards.
+# Runs in the page, because Playwright's clicks are slower than the kernel. Each click
+# that reaches the button is recorded with the label at that moment. The button's pause
+# after a click ends at once, because its clock is advanced.
 CLICK = """async ([clicks, longest_ms, seed]) => {
     const form = document.querySelector(".mk-form");
     const go = form.querySelector("button.mk-go");
@@ -96,7 +96,7 @@ BUSY = """seed => {
 
 @pytest.fixture
 def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that takes jobs, holds their price, and draws none."""
+    """Serve a sandbox that accepts jobs and holds their price, but renders nothing."""
     sandbox = Sandbox(
         tmp_path / "data",
         concurrency=0,
@@ -114,7 +114,7 @@ def cents(text: str) -> float:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_of_a_thousand_clicks_submits_what_stood_there_once_or_nothing(
+def test_each_of_a_thousand_clicks_submits_the_shown_request_once_or_nothing(
     lab: Lab, holding: RunningSandbox, tmp_path: Path, seed: int
 ) -> None:
     url, key, home = holding.base_url, holding.api_key, str(tmp_path / "home")
@@ -145,7 +145,7 @@ def test_each_of_a_thousand_clicks_submits_what_stood_there_once_or_nothing(
     for prompt, duration, reserved, _ in rows:
         assert (prompt, duration) in prices, (prompt, duration)
         assert reserved == MICRO_PER_S * duration
-        # Cents are on the button; what is charged exactly has tenths of them.
+        # The button shows cents; exact charges have tenths of a cent.
         assert reserved <= prices[prompt, duration] + 5_000, (prompt, duration)
     assert held == sum(row[2] for row in rows)
     assert lab.console_errors() == []

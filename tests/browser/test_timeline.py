@@ -66,7 +66,7 @@ def block(timeline: Locator, row: int, at: int) -> Locator:
 
 
 def drag(lab: Lab, what: Locator, by_px: float) -> None:
-    """Take a block in its middle and let it go elsewhere."""
+    """Drag a block by its middle."""
     x, y = middle(what)
     lab.page.mouse.move(x, y)
     lab.page.mouse.down()
@@ -123,7 +123,7 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
 
 
 @pytest.mark.soak
-def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_kernel(
+def test_a_timeline_survives_a_reload_and_is_read_only_without_its_kernel(
     lab: Lab,
 ) -> None:
     timeline = show(lab, PAIR)

@@ -26,12 +26,12 @@ LEAVES = """() => {
     window.dispatchEvent(event);
     return !event.defaultPrevented;
 }"""
-# The line is dead: no piece of a file is read any more.
+# The connection is dead: no further piece of a file is read.
 STALLS = "() => { Blob.prototype.arrayBuffer = () => new Promise(() => {}); }"
 
 
 def grown_mp4(path: Path, size_bytes: int) -> Path:
-    """Write a clip that plays and is as long as this, behind its end as it is."""
+    """Write a playable clip of this file size, padded behind its end."""
     make_mp4(path)
     free = size_bytes - path.stat().st_size
     with path.open("ab") as file:
@@ -53,12 +53,12 @@ def opened(lab: Lab, name: str, function: str) -> Locator:
 
 
 def memory_bytes(lab: Lab) -> int:
-    """Return how much memory the kernel's process has."""
+    """Return the memory use of the kernel's process."""
     return int(lab.kernel_process().memory_info().rss)
 
 
 def upload_button(form: Locator, field: str) -> Locator:
-    """Return the button of a field that has this word in its name."""
+    """Return the field's button whose name contains this word."""
     return form.get_by_role("button", name=re.compile(f"^Upload: .*{field}", re.I))
 
 
@@ -70,7 +70,7 @@ def choose(lab: Lab, form: Locator, field: str, *files: Path) -> None:
 
 
 @pytest.mark.soak
-def test_30_mb_arrive_through_the_page_and_the_kernel_stays_small(
+def test_30_mb_are_uploaded_through_the_page_and_the_kernel_stays_small(
     lab: Lab, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     clip = grown_mp4(tmp_path / "dunes at dawn.mp4", LARGE_BYTES)
@@ -109,7 +109,7 @@ def test_30_mb_arrive_through_the_page_and_the_kernel_stays_small(
 
 
 @pytest.mark.soak
-def test_a_page_asks_before_it_is_left_during_an_upload_and_says_what_did_not_arrive(
+def test_leaving_a_page_during_an_upload_asks_first_and_names_the_missing_file(
     lab: Lab, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "dunes.mp4")

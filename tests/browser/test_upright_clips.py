@@ -1,4 +1,4 @@
-"""Clips as Chromium shows them, against the facts, copies and renders of mediakit."""
+"""Clips as Chromium shows them, compared with mediakit's facts, copies and renders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHOWN = """async (url) => {
 
 
 def shown(page: Page, clip: Path, content_type: str = "video/mp4") -> Any:
-    """Return the pixels that Chromium shows of a clip."""
+    """Return the pixels of a clip as Chromium shows it."""
     url = f"data:{content_type};base64,{b64encode(clip.read_bytes()).decode()}"
     width, height, data = page.evaluate(SHOWN, url)
     pixels = np.frombuffer(b64decode(data), np.uint8)

@@ -1,4 +1,4 @@
-"""Drive JupyterLab as a person does: a server, a page object and video facts."""
+"""Drives JupyterLab as a user does: a server, a page object and facts about videos."""
 
 from tests.browser.harness.lab import Lab, connected
 from tests.browser.harness.pages import VIEWPORT, LabPages

@@ -1,8 +1,8 @@
-"""Kernels that are forks of a process which has imported what forms need.
+"""Kernels that are forks of a process with all imports of forms done.
 
-A kernel spends two CPU seconds on imports, and each test in JupyterLab starts one. Run
-as a program, this file is what JupyterLab starts as a kernel: it asks for a fork,
-passes signals on to it, and ends when the fork does.
+A kernel spends two CPU seconds on imports, and each test in JupyterLab starts one.
+JupyterLab starts this file as a kernel: it requests a fork, forwards signals to it, and
+exits when the fork exits.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What ipywidgets does when it is imported in a kernel: a page that is loaded again asks
-# for all widgets.
+# ipywidgets does this when a kernel imports it: a reloaded page requests all widgets.
 LATE = "import ipywidgets; ipywidgets.register_comm_target(); del ipywidgets"
 SERVE = f"""
 import json, os, runpy, select, signal, socket, sys, threading
@@ -74,10 +73,10 @@ runpy.run_module("ipykernel_launcher", run_name="__main__", alter_sys=True)
 
 
 class WarmKernels:
-    """The process whose forks are the kernels of a server, and their specification.
+    """The process whose forks are the kernels of a server, and their kernel spec.
 
     Args:
-        folder: What is written; short, because it holds the path of a socket.
+        folder: A folder with a short path, because a socket's path has a limit.
         variables: The environment of the server.
     """
 
@@ -97,7 +96,7 @@ class WarmKernels:
         (kernel / "kernel.json").write_text(json.dumps(spec))
 
     def close(self) -> None:
-        """End it; its kernels end with the server."""
+        """End the process; its kernels end with the server."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()

@@ -1,4 +1,4 @@
-"""JupyterLab as a page object: open, run, look, save, lose the kernel, come back."""
+"""JupyterLab as a page object: open, run, read, save, kill and restart the kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPEN_S = 300.0
 RUN_S = 240.0
 STEP_S = 180.0
 SETTLES_MS = 300
-# Asked at each frame, a page that waits draws all the time.
+# Polling at each frame would make a waiting page draw all the time.
 POLL_MS = 50
 RESTARTS_MS = 120_000
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
@@ -61,7 +61,7 @@ IDLE = f"""() => {{
     return kernel?.status === "idle" && kernel.connectionStatus === "connected"
         && !starred;
 }}"""
-# The promise is kept on the page, so that the wait for it can have an end of its own.
+# The promise stays on the page, so that waiting for it can have its own timeout.
 START = """([command, args]) => {
     const call = { over: false, error: null };
     window.mediakitCall = call;
@@ -71,7 +71,7 @@ START = """([command, args]) => {
 }"""
 # Whether a page of JupyterLab is there to open further notebooks in.
 THERE = "() => Boolean(window.jupyterapp && window.mediakitRestored)"
-# What is disposed of asks nobody whether to save it.
+# A disposed notebook does not ask whether to save it.
 CLEAR = """() => {
     const { shell } = window.jupyterapp;
     [...shell.widgets("main")].forEach(widget => widget.dispose());
@@ -89,7 +89,7 @@ THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dar
 
 
 def connected(sandbox: RunningSandbox, name: str) -> str:
-    """Return the cell that connects to a sandbox whose queue is quick."""
+    """Return the cell that connects to a sandbox with a short queue."""
     address, key = sandbox.base_url, sandbox.api_key
     return (
         "import mediakit as mk\nfrom PIL import Image\n"
@@ -100,8 +100,8 @@ def connected(sandbox: RunningSandbox, name: str) -> str:
 class Lab:
     """One notebook in one browser page, over a running server.
 
-    Every method ends: with what it promises, or with an AssertionError that says what
-    did not come, what the page looks like, and where a picture of it is.
+    Every method has a timeout: its AssertionError says what was missing, describes the
+    page, and names a screenshot.
     """
 
     def __init__(self, page: Page, server: LabServer) -> None:
@@ -117,9 +117,9 @@ class Lab:
         page.on("pageerror", self._note_page_error)
 
     def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
-        """Open a notebook, the only one on the page, and wait until it is there.
+        """Open a notebook, the only one on the page, and wait until it is shown.
 
-        Without a kernel the page is loaded anew: nothing that it knows can help.
+        Without a kernel, the page is reloaded, so that it has no earlier state.
 
         Args:
             notebook: A path below the server's folder, or a file to copy into it.
@@ -167,7 +167,7 @@ class Lab:
             self.theme("light")
 
     def reload(self) -> None:
-        """Load the page again, as a person does; the kernel goes on."""
+        """Reload the page; the kernel continues."""
         with within(self.page, "the page loaded again", OPEN_S) as limit_ms:
             self.page.reload(timeout=limit_ms)
         self._wait_until_open(kernel=True)
@@ -207,11 +207,11 @@ class Lab:
         return found
 
     def outputs(self, index: int) -> Locator:
-        """Return what the cell with this index shows below its source."""
+        """Return the output area of the cell with this index."""
         return self.cell(index).locator(".jp-Cell-outputWrapper")
 
     def printed(self, index: int) -> str:
-        """Return what a cell has printed, which the page may draw a moment later."""
+        """Return the printed output of a cell, once the page has drawn it."""
         return str(self.page.evaluate(PRINTED, index))
 
     def see(self, index: int, text: str, *, timeout_s: float = STEP_S) -> Locator:
@@ -227,14 +227,14 @@ class Lab:
         until_s = time.monotonic() + STEP_S
         self._command("docmanager:save", timeout_s=STEP_S)
         while not self.page.evaluate(clean):
-            # An output changed meanwhile, which the file does not have yet.
+            # An output has changed since, and is not in the file yet.
             assert time.monotonic() < until_s, "the notebook changes after each save"
             self.page.wait_for_timeout(SETTLES_MS)
             self._command("docmanager:save", timeout_s=STEP_S)
         return self.server.read_notebook(self.notebook)
 
     def save_until(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """Save until the file has what the page writes a moment later; return it."""
+        """Save until the file has the page's delayed changes; return it."""
         until_s = time.monotonic() + STEP_S
         while not holds(notebook := self.save()):
             assert time.monotonic() < until_s, "the notebook never has it"
@@ -277,7 +277,7 @@ class Lab:
         try:
             self.page.wait_for_function(IDLE, timeout=RESTARTS_MS, polling=POLL_MS)
         except TimeoutError:
-            # JupyterLab may lose the answer to its first question, and waits for ever.
+            # JupyterLab may lose the response to its first request and wait forever.
             self.page.evaluate(f"() => {kernel}.reconnect()")
         self.wait_idle(timeout_s=OPEN_S)
 
@@ -286,15 +286,15 @@ class Lab:
         self._command("notebook:interrupt-kernel", timeout_s=STEP_S)
 
     def shutdown_kernel(self) -> None:
-        """End the kernel in good order; the notebook stays open."""
+        """Shut the kernel down; the notebook stays open."""
         self.page.evaluate(f"() => {{ void {NOTEBOOK}.sessionContext.shutdown(); }}")
         gone = f"() => !{NOTEBOOK}.sessionContext.session?.kernel"
         self._wait_for(gone, "an end of the kernel", STEP_S)
 
     def kill_kernel(self) -> None:
-        """End the kernel's process at once, with no chance to say good-bye.
+        """Kill the kernel's process.
 
-        The server notices within some seconds and starts another one.
+        The server notices this within seconds and starts another kernel.
         """
         process = self.kernel_process()
         process.kill()
@@ -306,10 +306,10 @@ class Lab:
         return psutil.Process(int((self.server.runtime / name).read_text()))
 
     def theme(self, theme: Theme) -> None:
-        """Change the colours, unless the page has them, and wait for them.
+        """Switch to a theme, if necessary, and wait for it.
 
-        JupyterLab covers the page while it changes. A second change before the cover is
-        gone removes it twice, which is an error on the console.
+        JupyterLab covers the page while it changes. Changing again before the cover is
+        gone would remove it twice, which logs an error.
         """
         light = "true" if theme == "light" else "false"
         shown = f"""() => document.body.dataset.jpThemeLight === '{light}'
@@ -324,7 +324,7 @@ class Lab:
         self.page.set_viewport_size(ViewportSize(width=width_px, height=height_px))
 
     def hide_sidebar(self) -> None:
-        """Give the notebook the whole width."""
+        """Close the sidebar, so that the notebook has the full width."""
         shown = self.page.evaluate("() => !window.jupyterapp.shell.leftCollapsed")
         if shown:
             self._command("application:toggle-left-area", timeout_s=STEP_S)
@@ -334,7 +334,7 @@ class Lab:
         return screenshot(of or self.page, name)
 
     def console_errors(self) -> list[str]:
-        """Return what the page wrote to its console as errors, so far."""
+        """Return the errors that the page has logged so far."""
         return list(self._console)
 
     def _load(self) -> None:
@@ -343,7 +343,7 @@ class Lab:
         with within(self.page, "JupyterLab", OPEN_S) as limit_ms:
             self.page.goto(f"{workspace}?token={self.server.token}", timeout=limit_ms)
         self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
-        # What is opened before the layout is restored never becomes the current one.
+        # A notebook opened before the layout is restored never becomes the current one.
         self.page.evaluate(RESTORE)
         self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
 

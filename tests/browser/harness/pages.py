@@ -1,4 +1,4 @@
-"""The page with JupyterLab that tests use one after the other."""
+"""One JupyterLab page that tests reuse."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ VIEWPORT = ViewportSize(width=1280, height=900)
 
 
 class LabPages:
-    """Keeps a page: to load JupyterLab costs more than most tests.
+    """Reuses a page, because loading JupyterLab takes longer than most tests.
 
-    Kernels and notebooks are each test's own.
+    Each test has its own kernels and notebooks.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -20,9 +20,10 @@ class LabPages:
         self._page: Page | None = None
 
     def take(self) -> Page:
-        """Return the page, as large as pages begin."""
+        """Return the page at its initial size."""
         if self._page is None:
-            # Animations would cost a tenth of the processor, and hold up nothing.
+            # Animations would take a tenth of the processor time, and no test needs
+            # them.
             context = self._browser.new_context(
                 viewport=VIEWPORT, device_scale_factor=1, reduced_motion="reduce"
             )
@@ -31,7 +32,7 @@ class LabPages:
         return self._page
 
     def put_back(self, lab: Lab) -> None:
-        """Clear the page for the next test, or give it up."""
+        """Clear the page for the next test, or close it if that fails."""
         context = lab.page.context
         for other in context.pages:
             if other != lab.page:

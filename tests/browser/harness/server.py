@@ -1,4 +1,4 @@
-"""A JupyterLab server of its own: no settings, history or news of the person's."""
+"""A separate JupyterLab server, without the user's settings, history and news."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LabServer:
     def add_notebook(self, name: str, cells: Sequence[str]) -> str:
         """Write a notebook of code cells; return its path as the server knows it.
 
-        Its cells have ids of their own each time, so that its forms are new ones.
+        Its cells get new ids each time, so that its forms are new.
         """
         mark = secrets.token_hex(4)
         notebook = {
@@ -54,8 +54,8 @@ class LabServer:
     def add_file(self, source: Path) -> str:
         """Copy a file (a notebook, a picture) into the folder; return its path there.
 
-        A notebook has a folder of its own each time: in the same one, its forms would
-        hold what an earlier test typed.
+        Each notebook gets a new folder: in the same one, its forms would have the
+        values of an earlier test.
         """
         folder = self.root
         if source.suffix == ".ipynb":
@@ -152,7 +152,7 @@ def _command(port: int, token: str, root: Path) -> list[str]:
         "--ServerApp.port_retries=0",
         f"--ServerApp.root_dir={root}",
         f"--IdentityProvider.token={token}",
-        # Each page would else start Node.js, to find that nothing is to be built.
+        # Otherwise each page starts Node.js to check that there is nothing to build.
         "--ServerApp.tornado_settings={'page_config_data': {'buildCheck': False}}",
         "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",

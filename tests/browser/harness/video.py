@@ -1,4 +1,4 @@
-"""What a browser knows about a video that it was asked to play."""
+"""Facts that a browser reports about a video that it plays."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLAY = """async ([video, timeout_ms]) => {
 
 @dataclass(frozen=True)
 class VideoFacts:
-    """A video element after play(): its picture, its progress, its complaint."""
+    """A video element after play(): its size, its progress and its error."""
 
     width: int
     height: int
@@ -48,15 +48,15 @@ class VideoFacts:
 
     @property
     def shows_a_picture(self) -> bool:
-        """Tell whether frames of some width were decoded, not just time spent."""
+        """Return whether frames with a width were decoded."""
         return self.width > 0 and self.height > 0 and self.decoded_frames > 0
 
 
 def video_facts(page: Page, selector: str, *, timeout_s: float = 60) -> VideoFacts:
-    """Play the first video that `selector` finds and say what came of it.
+    """Play the first video that matches `selector`, and return the facts.
 
-    Waits until frames are decoded, the browser complains, or `timeout_s` passed;
-    the facts are returned in each case.
+    Waits until frames are decoded, the browser reports an error, or `timeout_s` has
+    passed.
     """
     with within(page, f"a video element {selector}", timeout_s) as limit_ms:
         video = page.locator(selector).first

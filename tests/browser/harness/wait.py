@@ -1,4 +1,4 @@
-"""Waiting that ends: in what was waited for, or in a sentence and a picture."""
+"""Waits with a timeout, whose error describes the page and names a screenshot."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STATE = """() => {
 }"""
 
 WAITS_S = 60.0
-# Longer than any hold of a button that pays, in many turns of the page: what it looks
-# at ten times a second it has looked at, however busy the machine is.
+# Longer than a paid button ignores clicks, in many turns of the event loop, so that
+# checks ten times a second have run even on a busy machine.
 REST = """async () => {
     for (let turn = 0; turn < 15; turn += 1)
         await new Promise(resolve => setTimeout(resolve, 100));
@@ -35,7 +35,7 @@ REST = """async () => {
 
 
 def screenshot(what: Page | Locator, name: str) -> Path:
-    """Write what a person sees of it to build/screenshots/ and return the path."""
+    """Write a screenshot to build/screenshots/ and return its path."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     path = SCREENSHOTS / (re.sub(r"[^\w.-]+", "_", name) + ".png")
     what.screenshot(path=path, animations="disabled")
@@ -44,18 +44,18 @@ def screenshot(what: Page | Locator, name: str) -> Path:
 
 @contextmanager
 def within(page: Page, what: str, timeout_s: float) -> Iterator[float]:
-    """Give the block a time limit in ms; running out of it tells what was missing.
+    """Limit the time of a block, in ms; the error names what is missing.
 
     Raises:
-        AssertionError: The browser gave up. It names `what`, the limit, the state of
-            the page and a screenshot.
+        AssertionError: The browser gave up. The error names `what`, the limit, the
+            state of the page and a screenshot.
     """
     try:
         yield timeout_s * 1000
     except TimeoutError as error:
         picture = screenshot(page, f"timeout-{what}")
         raise AssertionError(
-            f"Waited {timeout_s:g} s and it did not come: {what}. "
+            f"Waited {timeout_s:g} s in vain: {what}. "
             f"{_state(page)}. Picture: {picture}"
         ) from error
 
@@ -63,10 +63,11 @@ def within(page: Page, what: str, timeout_s: float) -> Iterator[float]:
 def until(
     page: Page, is_so: Callable[[], bool], shown: Callable[[], object] = lambda: None
 ) -> None:
-    """Wait for something, while the page goes on.
+    """Wait for a condition while the page continues.
 
     Raises:
-        AssertionError: It did not become so; shows what is instead.
+        AssertionError: The condition did not become true; the error shows the actual
+            state.
     """
     end_s = time.monotonic() + WAITS_S
     while not is_so():
@@ -75,12 +76,12 @@ def until(
 
 
 def becomes(page: Page, read: Callable[[], object], wanted: object) -> None:
-    """Wait until what is read of the page is what is wanted."""
+    """Wait until a value read from the page equals the expected value."""
     until(page, lambda: read() == wanted, read)
 
 
 def rest(page: Page) -> None:
-    """Wait until a button that pays, if it has just come, may be clicked."""
+    """Wait until a paid button that has just appeared accepts clicks."""
     page.evaluate(REST)
 
 

@@ -1,7 +1,7 @@
-"""Widgets with JavaScript of their own on a bare page, without a notebook around them.
+"""Widgets with their JavaScript on a bare page, without a notebook.
 
-The Python widget is the real one, in this process: what its module sends arrives there,
-and what it sends arrives on the page.
+The Python widget is the real one, in this process, and exchanges messages with its
+module on the page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import mediakit.widgets
 VIEWPORT = ViewportSize(width=800, height=600)
 SAVED = "page.css"  # the sheet of a file of its own
 PAGE = "<!doctype html><html lang=en><title>A widget</title><body></body></html>"
-# How every element is drawn; what moves slowly is not waited for.
+# The computed style of every element, without waiting for slow transitions.
 DRAWN = """root => {
     const drawn = {};
     [...root.querySelectorAll("*")].forEach((each, at) => {
@@ -126,7 +126,7 @@ class BarePage:
 
     @property
     def heard(self) -> list[Any]:
-        """Return what Python has heard, once it has heard all that the page said."""
+        """Return the messages that Python received, once all have arrived."""
         self.page.evaluate("() => Promise.all(window.telling)")
         return self._heard
 
@@ -138,7 +138,7 @@ class BarePage:
         self.page.evaluate(HOST)
 
     def show(self, widget: Any, into: str = "body") -> Locator:
-        """Show an anywidget at the end of an element; return what it draws into."""
+        """Show an anywidget at the end of an element; return its element."""
         id_ = next(self._ids)
         self._widgets[id_] = widget
         widget.comm.send = lambda data=None, metadata=None, buffers=None: self._queue(
@@ -156,11 +156,11 @@ class BarePage:
         return self.page.locator(f"[data-widget='{id_}']")
 
     def redrawn(self, el: Locator, *own: str) -> dict[str, str]:
-        """Return how an element changes when widgets with other sheets come later.
+        """Return how an element changes when widgets with other style sheets are added.
 
         Args:
             el: The element.
-            own: The names of its own sheets, which keep their place.
+            own: The names of its own style sheets, which keep their order.
         """
         before: dict[str, str] = el.evaluate(DRAWN)
         for sheet in sorted(Path(mediakit.widgets.__file__).parent.rglob("*.css")):
@@ -180,7 +180,7 @@ class BarePage:
     def _to_python(
         self, id_: str, data: Any, buffers: list[str]
     ) -> list[tuple[str, Any, list[str]]]:
-        """Give a widget its message; return what Python has to say meanwhile."""
+        """Send a widget its message; return Python's messages since then."""
         self._heard.append(data.get("content", data.get("state")))
         views = [memoryview(b64decode(each)) for each in buffers]
         self._widgets[id_]._handle_msg({"content": {"data": data}, "buffers": views})

@@ -1,4 +1,4 @@
-"""An act that only this table has is offered, asked about and done everywhere."""
+"""An act that a test adds to the table is offered, confirmed and done everywhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def job(client: Client, tmp_path: Path) -> Job:
 
 
 class Polishing:
-    """Two made-up acts, a free one and a paid one, which note their jobs."""
+    """Two invented acts, a free one and a paid one, which record their jobs."""
 
     def __init__(self) -> None:
         self.polished: list[tuple[str, bool]] = []
@@ -111,7 +111,7 @@ def button(place: Locator, name: str) -> Locator:
     return place.get_by_role("button", name=name, exact=True)
 
 
-def test_a_card_offers_an_act_of_the_table_asks_its_question_and_does_it(
+def test_a_card_offers_an_added_act_confirms_it_and_does_it(
     bare: BarePage, card: Locator, job: Job, made_up: Polishing
 ) -> None:
     expect(button(card, "Mend")).to_have_count(0)
@@ -130,7 +130,7 @@ def test_a_card_offers_an_act_of_the_table_asks_its_question_and_does_it(
     assert made_up.polished == [(job.id, True)]
 
 
-def test_a_paid_act_of_the_table_pays_the_price_in_its_question(
+def test_an_added_paid_act_pays_the_price_in_its_question(
     bare: BarePage, card: Locator, made_up: Polishing
 ) -> None:
     card.get_by_role("button", name="Gild · $").click()
@@ -162,7 +162,7 @@ def test_a_wall_names_the_key_of_an_act_and_opens_its_menu_there(
     assert made_up.polished == [(job.id, False)]
 
 
-def test_a_wall_shows_the_result_of_a_paid_act_beside_the_one_it_was_made_of(
+def test_a_wall_shows_the_result_of_a_paid_act_beside_its_source(
     bare: BarePage, wall: Locator, made_up: Polishing
 ) -> None:
     wall.locator("[data-index='0']").focus()

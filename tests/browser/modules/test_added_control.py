@@ -1,4 +1,4 @@
-"""A control that only the registry knows is shown, read, refused and sent."""
+"""A control that a test adds to the registry is drawn, read, validated and sent."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def button(el: Locator, name: str) -> Locator:
     return el.get_by_role("button", name=name)
 
 
-def test_a_control_of_the_registry_is_drawn_and_its_value_is_sent(
+def test_an_added_control_is_drawn_and_its_value_is_sent(
     bare: BarePage, client: Client, form: Form
 ) -> None:
     el = bare.show(form.widget).locator(".mk-form")
@@ -97,7 +97,7 @@ def test_a_control_of_the_registry_is_drawn_and_its_value_is_sent(
     assert json.loads(sent.body) == {"prompt": "a kite", "background": "#ff8800"}
 
 
-def test_a_control_of_the_registry_stands_in_rows_and_objects_too(
+def test_an_added_control_also_works_in_rows_and_objects(
     bare: BarePage, form: Form
 ) -> None:
     el = bare.show(form.widget).locator(".mk-form")

@@ -1,4 +1,4 @@
-"""A form on a page: each kind of field, media, and the buttons that pay."""
+"""A form on a page: each kind of field, media, and the paid buttons."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DROP = """(field, [name, text]) => {
     fire("drop");
     return marked && !field.closest(".mk-upload-over");
 }"""
-# A key that is held down comes again and again.
+# A key that is held down repeats.
 HOLD = """(element, [key, times]) => {
     for (let n = 0; n < times; n += 1)
         element.dispatchEvent(new KeyboardEvent(
@@ -72,7 +72,7 @@ class Shown:
         until(self.page, lambda: held() == values, lambda: held())
 
     def said(self, do: str) -> list[dict[str, Any]]:
-        """Return the messages of a kind that the page has sent."""
+        """Return the page's messages of a kind."""
         return [each for each in self.bare.heard if each.get("do") == do]
 
 
@@ -94,7 +94,7 @@ def show(bare: BarePage, client: Client) -> Iterator[Callable[..., Shown]]:
 # -- fields ---------------------------------------------------------------------------
 
 
-def test_a_number_is_typed_or_drawn_and_a_cleared_box_takes_its_last_good_one(
+def test_a_number_is_typed_or_dragged_and_a_cleared_box_returns_to_its_last_valid_one(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
@@ -116,7 +116,7 @@ def test_a_number_is_typed_or_drawn_and_a_cleared_box_takes_its_last_good_one(
     shown.becomes(duration=7)
 
 
-def test_what_is_typed_fast_arrives_whole_in_few_messages_and_keeps_the_cursor(
+def test_fast_typing_arrives_completely_in_few_messages_and_keeps_the_cursor(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video")
@@ -133,7 +133,7 @@ def test_what_is_typed_fast_arrives_whole_in_few_messages_and_keeps_the_cursor(
     expect(prompt).to_have_value("from code")
 
 
-def test_choices_switches_and_what_a_rule_switches_off(
+def test_choices_and_switches_work_and_a_rule_disables_fields(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("image-upscale", model="wonder")
@@ -155,7 +155,7 @@ def test_choices_switches_and_what_a_rule_switches_off(
     assert off.locator("[inert]").count() > 0
 
 
-def test_a_list_that_replaces_a_field_begins_at_its_value_one_for_each_and_says_so(
+def test_a_list_that_replaces_a_field_starts_with_its_value_and_says_so(
     show: Callable[..., Shown],
 ) -> None:
     pictures = [f"https://a.example/{n}.png" for n in range(3)]
@@ -208,7 +208,7 @@ def test_rows_are_added_moved_folded_and_removed(show: Callable[..., Shown]) -> 
     shown.becomes(sources=[{"type": "clip", "name": "dawn", "size": "m"}])
 
 
-def test_one_of_several_kinds_keeps_what_it_has_in_common_with_the_last(
+def test_changing_the_kind_keeps_the_values_of_common_fields(
     show: Callable[..., Shown],
 ) -> None:
     shown = show(MADE_UP)
@@ -260,7 +260,7 @@ def test_words_from_outside_stay_words(show: Callable[..., Shown]) -> None:
     assert shown.el.locator("script, img[onerror]").count() == 0
 
 
-def test_what_is_typed_runs_in_the_direction_of_its_script(
+def test_typed_text_runs_in_the_direction_of_its_script(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
@@ -273,7 +273,7 @@ def test_what_is_typed_runs_in_the_direction_of_its_script(
 BACKGROUND = "element => getComputedStyle(element).backgroundColor"
 
 
-def test_where_the_system_chooses_the_colours_a_choice_and_the_balance_are_seen(
+def test_a_choice_and_the_balance_are_visible_in_forced_colours(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
@@ -291,7 +291,7 @@ def test_where_the_system_chooses_the_colours_a_choice_and_the_balance_are_seen(
         shown.page.emulate_media(forced_colors="none")
 
 
-def test_what_a_field_does_is_behind_a_mark_that_opens_by_click_and_by_keys(
+def test_help_on_a_field_opens_by_click_and_by_keys(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
@@ -306,7 +306,7 @@ def test_what_a_field_does_is_behind_a_mark_that_opens_by_click_and_by_keys(
     expect(words).to_be_hidden()
     mark.press("Space")
     expect(words).to_be_visible()
-    # A finger reaches it, and the field keeps its name.
+    # It is large enough for a finger, and the field keeps its name.
     x, y = middle(mark)
     at = "([x, y]) => document.elementFromPoint(x, y).textContent"
     assert shown.page.evaluate(at, [x + 11, y + 11]) == "?"
@@ -383,7 +383,7 @@ def test_a_saved_file_that_is_dropped_fills_in_the_form_and_sends_nothing(
 
 
 @pytest.mark.parametrize("width_px", [330, 600, 1300])
-def test_nothing_moves_when_a_job_holds_money_and_the_button_gets_another_name(
+def test_nothing_moves_when_a_job_holds_money_and_the_button_label_changes(
     show: Callable[..., Shown], width_px: int
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
@@ -404,7 +404,7 @@ def test_nothing_moves_when_a_job_holds_money_and_the_button_gets_another_name(
     assert go.bounding_box() == before[0]
 
 
-def test_a_click_carries_every_value_and_the_price_that_stood_there(
+def test_a_click_sends_all_values_and_the_shown_price(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite", duration=3)
@@ -426,7 +426,7 @@ def test_a_click_carries_every_value_and_the_price_that_stood_there(
     until(shown.page, lambda: len(shown.form.jobs) == 2)
 
 
-def test_the_lines_of_a_price_and_the_code_are_there_on_demand(
+def test_price_lines_and_code_are_shown_on_demand(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")
@@ -468,7 +468,7 @@ def test_files_are_uploaded_listed_moved_and_cited(
     shown.becomes(prompt="a kite @Image2")
     paths = shown.form.values["image_urls"]
     assert [Path(path).name for path in paths] == ["dog.png", "cat.png"]
-    # Whoever types on goes on in the prompt; a citation follows its picture.
+    # Further typing goes into the prompt; a citation follows its picture.
     shown.page.keyboard.type(" in rain")
     images.get_by_role("button", name="Cite").first.click()
     expect(shown.field("Prompt")).to_have_value("a kite @Image2 in rain @Image1")
@@ -480,7 +480,7 @@ def test_files_are_uploaded_listed_moved_and_cited(
     shown.becomes(prompt="a kite in rain @Image1", image_urls=paths[:1])
 
 
-def test_a_file_that_is_refused_is_not_sent_and_one_is_dropped(
+def test_a_rejected_file_is_not_sent_and_a_dropped_file_is_accepted(
     show: Callable[..., Shown], tmp_path: Path
 ) -> None:
     shown = show("image-upscale")
@@ -541,7 +541,7 @@ class Mask:
         mouse.up()
 
     def used(self, before: object = None) -> Any:
-        """Take the mask; return its pixels."""
+        """Close the painting with its mask; return the mask's pixels."""
         self.shown.press("Use this mask")
         values = self.shown.form.values
         until(
@@ -554,7 +554,7 @@ class Mask:
             return np.asarray(mask.convert("L"))
 
 
-def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip_and_painted_on_again(
+def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip_and_can_be_continued(
     show: Callable[..., Shown], tmp_path: Path
 ) -> None:
     mask = Mask(show, tmp_path)
@@ -579,7 +579,7 @@ def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip_and_painted_on_again(
     assert (again == 255 - pixels).all()
 
 
-def test_undo_is_of_the_painting_on_its_buttons_too_and_a_closed_painting_is_kept(
+def test_undo_affects_only_the_painting_and_a_closed_painting_is_kept(
     show: Callable[..., Shown], tmp_path: Path
 ) -> None:
     mask = Mask(show, tmp_path)
@@ -602,7 +602,9 @@ def test_undo_is_of_the_painting_on_its_buttons_too_and_a_closed_painting_is_kep
     expect(prompt).to_have_value(said)
 
 
-def test_a_mask_is_painted_by_keys(show: Callable[..., Shown], tmp_path: Path) -> None:
+def test_a_mask_is_painted_with_the_keyboard(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
     mask = Mask(show, tmp_path)
     mask.canvas.focus()
     for key in ("-", "ArrowRight", "ArrowDown"):
@@ -672,7 +674,7 @@ def test_the_frame_under_a_mask_is_chosen_by_slider_and_keys_and_the_mask_stays(
     assert (pixels == 255).mean() == pytest.approx(0.09, abs=0.005)
 
 
-def test_a_frame_that_cannot_be_read_is_said_and_the_last_one_stays(
+def test_an_unreadable_frame_is_reported_and_the_last_one_stays(
     show: Callable[..., Shown], tmp_path: Path
 ) -> None:
     mask = Mask(show, tmp_path, duration_s=2.0)
@@ -686,7 +688,7 @@ def test_a_frame_that_cannot_be_read_is_said_and_the_last_one_stays(
     expect(mask.status).to_have_text("9% of the frame is painted.")
 
 
-def test_a_form_lists_its_keys_behind_a_button_and_they_do_what_it_says(
+def test_a_form_lists_its_keyboard_shortcuts_and_they_work(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite", duration=5)
@@ -711,14 +713,14 @@ def test_a_form_lists_its_keys_behind_a_button_and_they_do_what_it_says(
     expect(listed.first).to_be_hidden()
 
 
-def test_a_form_is_small_on_its_way_to_the_page(client: Client) -> None:
+def test_the_message_that_draws_a_form_is_small(client: Client) -> None:
     form = client.form("text-to-video", prompt="a kite", name="small")
     state = {n: getattr(form.widget, n) for n in form.widget.keys if n != "comm"}
     assert len(json.dumps(state, default=str)) < 150_000
     finish(form)
 
 
-def test_a_form_is_drawn_alike_whatever_else_comes_onto_the_page_later(
+def test_a_form_looks_the_same_beside_any_other_widget(
     show: Callable[..., Shown],
 ) -> None:
     shown = show("text-to-video", prompt="a kite")

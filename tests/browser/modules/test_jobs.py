@@ -1,4 +1,4 @@
-"""Jobs on a page: what plays, downloads, is open or is asked for stays; buttons ask."""
+"""Jobs on a page: updates interrupt no player, download or question; buttons ask."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOST = JobHost(add=lambda _: None, vary=lambda _: "", uses=Uses(Catalog.default(
 
 
 class OneJob:
-    """A job that notes what the page asks of it."""
+    """A job that records the page's requests."""
 
     home = HOST
 
@@ -131,7 +131,7 @@ PLAY = """video => {
 }"""
 
 
-def test_what_plays_and_what_is_open_stays_while_ten_results_arrive(
+def test_players_and_open_details_stay_while_ten_results_arrive(
     bare: BarePage, files: FileServer
 ) -> None:
     jobs = [done(files)]
@@ -153,7 +153,7 @@ def test_what_plays_and_what_is_open_stays_while_ten_results_arrive(
     assert bare.page.evaluate("window.stopped") == []
 
 
-def test_a_download_goes_on_while_results_arrive_and_has_its_name(
+def test_a_download_continues_while_results_arrive_and_gets_its_name(
     bare: BarePage, files: FileServer, clip: bytes
 ) -> None:
     jobs, held = [done(files)], list[Any]()
@@ -173,7 +173,7 @@ def test_a_download_goes_on_while_results_arrive_and_has_its_name(
     expect(el.get_by_text("Your browser saved kite-0-0.mp4.")).to_be_visible()
 
 
-def test_a_download_carries_the_recipe_that_the_kernel_has_for_this_very_file(
+def test_a_download_contains_the_recipe_that_the_kernel_has_for_this_file(
     bare: BarePage, files: FileServer, clip: bytes
 ) -> None:
     job = done(files)
@@ -191,7 +191,7 @@ def test_a_download_carries_the_recipe_that_the_kernel_has_for_this_very_file(
     assert downloaded(len(clip) + 1) == clip
 
 
-def test_what_the_page_may_not_read_comes_from_the_kernel(
+def test_a_file_that_the_page_may_not_read_comes_from_the_kernel(
     bare: BarePage, files: FileServer
 ) -> None:
     job = done(files, name="gone.mp4")
@@ -206,7 +206,7 @@ def test_what_the_page_may_not_read_comes_from_the_kernel(
     expect(el.get_by_role("alert")).to_have_text("This result was erased.")
 
 
-def test_what_the_browser_cannot_play_plays_as_a_copy_and_says_so(
+def test_an_unplayable_clip_plays_as_a_copy_and_says_so(
     bare: BarePage, files: FileServer, clip: bytes
 ) -> None:
     job = done(files, name="hevc.mp4")
@@ -224,7 +224,7 @@ def test_what_the_browser_cannot_play_plays_as_a_copy_and_says_so(
     expect(el.get_by_text("No copy could be made: the disk is full.")).to_be_visible()
 
 
-def test_a_card_keeps_its_height_and_its_place_while_its_job_goes_through_its_states(
+def test_a_card_keeps_its_height_and_place_through_all_states_of_its_job(
     bare: BarePage, files: FileServer
 ) -> None:
     bare.page.set_viewport_size({"width": 1300, "height": 900})
@@ -248,7 +248,7 @@ def test_a_card_keeps_its_height_and_its_place_while_its_job_goes_through_its_st
         assert at() == pytest.approx(before, abs=1)
 
 
-def test_paid_buttons_take_one_click_and_say_what_stood_on_them(
+def test_paid_buttons_take_one_click_and_send_their_label(
     bare: BarePage, files: FileServer
 ) -> None:
     job = done(files)
@@ -263,7 +263,7 @@ def test_paid_buttons_take_one_click_and_say_what_stood_on_them(
     assert job.acts == [("take", {"text": "Another take · $0.34"})]
 
 
-def test_a_double_click_that_answers_a_question_buys_nothing_that_comes_there(
+def test_a_double_click_on_an_answer_buys_nothing_that_appears_in_its_place(
     bare: BarePage, files: FileServer
 ) -> None:
     jobs = [done(files, number) for number in range(2)]
@@ -278,7 +278,7 @@ def test_a_double_click_that_answers_a_question_buys_nothing_that_comes_there(
     x, y = box["x"] + 10, box["y"] + 10
     first_s = time.time()
     click_at(bare.page, x, y, first_s)
-    # Every button that pays comes to where the pointer is.
+    # Every paid button is moved below the pointer.
     bare.page.add_style_tag(
         content=f".mk-paid{{position:fixed!important;left:{x - 30}px;top:{y - 15}px}}"
     )
@@ -343,7 +343,7 @@ def test_a_result_is_used_by_keys_and_compared_with_its_input(
     press(bare.page.get_by_role("dialog"), "Close")
 
 
-def test_twelve_are_drawn_and_the_older_ones_behind_a_button(
+def test_twelve_jobs_are_drawn_and_a_button_shows_older_ones(
     bare: BarePage, files: FileServer
 ) -> None:
     jobs = [OneJob(state_of("queued", id=f"media_{n}")) for n in range(MOST_JOBS + 3)]
@@ -354,9 +354,7 @@ def test_twelve_are_drawn_and_the_older_ones_behind_a_button(
     expect(el.get_by_role("button", name="earlier")).to_have_count(0)
 
 
-def test_a_job_that_was_asked_for_is_scrolled_to(
-    bare: BarePage, files: FileServer
-) -> None:
+def test_the_page_scrolls_to_a_requested_job(bare: BarePage, files: FileServer) -> None:
     bare.page.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<div style=height:3000px>')"
     )
@@ -365,7 +363,7 @@ def test_a_job_that_was_asked_for_is_scrolled_to(
     expect(el.get_by_role("article")).to_be_in_viewport()
 
 
-def test_a_running_job_shows_its_time_against_the_usual_one_and_no_share_of_it(
+def test_a_running_job_shows_its_time_and_the_usual_time_without_a_percentage(
     bare: BarePage,
 ) -> None:
     bare.page.clock.install(time=NOON + timedelta(seconds=6))
@@ -403,7 +401,7 @@ class Line(OneJob):
         return line_payload(self.state)
 
 
-def test_waits_are_lines_and_many_fold_into_one_progress(bare: BarePage) -> None:
+def test_waits_are_lines_and_many_waits_share_one_progress_bar(bare: BarePage) -> None:
     away = "The service does not answer. Retrying in 16 s; the job continues."
     running = state_of("running", usual_runtime_s=8.0, id="media_0", trouble=away)
     jobs = [Line(running), *(Line(state_of("queued", id=f"media_{n}")) for n in (1, 2))]
@@ -422,7 +420,7 @@ def test_waits_are_lines_and_many_fold_into_one_progress(bare: BarePage) -> None
     expect(el.get_by_text("usually 8 s")).to_be_visible()
 
 
-def test_jobs_are_drawn_alike_whatever_else_comes_onto_the_page_later(
+def test_jobs_look_the_same_beside_any_other_widget(
     bare: BarePage, files: FileServer
 ) -> None:
     _, el = show(bare, done(files), OneJob(state_of("running", id="media_1")))

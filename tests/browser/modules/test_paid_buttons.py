@@ -1,4 +1,4 @@
-"""A button that costs money takes one click, on a page with two buttons."""
+"""A paid button takes one click, on a page with two buttons."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ for (const button of document.querySelectorAll("button")) {
 
 @pytest.fixture(scope="module")
 def bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
-    """Open a page of its own: a clock that was installed stays in its page."""
+    """Open a new page, because an installed clock stays in its page."""
     with open_bare_page(browser, bare_address) as page:
         yield page
 
 
 @pytest.fixture
 def page(bare: BarePage) -> Page:
-    """Give a page with a paid button, a free one below it, and a clock that stands."""
+    """Return a page with a paid button, a free one below it, and a stopped clock."""
     bare.page.clock.install(time=0)
     bare.page.clock.pause_at(60)
     bare.page.evaluate(BUTTONS)
@@ -58,7 +58,7 @@ def page(bare: BarePage) -> Page:
     return bare.page
 
 
-# Where the pointer is, every button that pays comes after a click, over the others.
+# After a click, every paid button is placed below the pointer, over the others.
 COME = """([x, y]) => {
     for (const button of document.querySelectorAll(".mk-paid")) {
         button.disabled = false;
@@ -86,7 +86,7 @@ def rest(page: Page, name: str) -> tuple[float, float]:
     return x, y
 
 
-def test_the_second_click_of_a_slow_hand_pays_nothing_and_one_after_a_while_is_meant(
+def test_a_slow_double_click_pays_once_and_a_click_after_a_pause_pays_again(
     page: Page,
 ) -> None:
     x, y = rest(page, "go")
@@ -98,7 +98,7 @@ def test_the_second_click_of_a_slow_hand_pays_nothing_and_one_after_a_while_is_m
         assert clicks(page)["go"] == number, gap_ms
 
 
-def test_a_free_button_takes_every_click_and_pays_for_nothing_that_moves_under_it(
+def test_a_free_button_takes_every_click_but_a_paid_one_that_moves_there_does_not(
     page: Page,
 ) -> None:
     x, y = rest(page, "free")
@@ -119,7 +119,7 @@ def test_a_free_button_takes_every_click_and_pays_for_nothing_that_moves_under_i
     assert clicks(page) == {"go": 0, "free": 3}
 
 
-def test_a_click_that_is_held_because_the_button_came_says_so_and_no_other_does(
+def test_only_a_click_on_a_new_button_is_reported_as_ignored(
     page: Page,
 ) -> None:
     note = page.locator(".mk-again")
@@ -134,13 +134,13 @@ def test_a_click_that_is_held_because_the_button_came_says_so_and_no_other_does(
     expect(note).to_have_text("Click again to pay $0.34")
     page.clock.run_for(3 * LATER_MS)
     expect(note).to_have_count(0)
-    # The second click of a double click is held, too, and nobody is asked for a third.
+    # The second click of a double click is ignored, too, without asking for a third.
     page.mouse.dblclick(x, y)
     assert clicks(page)["go"] == 1
     expect(note).to_have_count(0)
 
 
-def test_a_paid_button_that_appears_or_becomes_another_is_not_clicked_at_once(
+def test_a_paid_button_that_appears_or_changes_ignores_immediate_clicks(
     page: Page,
 ) -> None:
     x, y = middle(page.locator("#go"))
@@ -164,7 +164,7 @@ def test_a_paid_button_that_appears_or_becomes_another_is_not_clicked_at_once(
     assert clicks(page)["go"] == 1
 
 
-def test_what_comes_to_the_place_of_a_paid_button_takes_no_second_click(
+def test_a_button_in_the_place_of_a_paid_button_ignores_the_second_click(
     page: Page,
 ) -> None:
     x, y = rest(page, "go")
@@ -194,7 +194,7 @@ def test_a_key_that_is_held_down_pays_once(page: Page) -> None:
     assert clicks(page)["go"] == 1
 
 
-def test_buttons_around_it_have_states_and_no_tooltip_is_called_null(
+def test_nearby_buttons_have_states_and_no_tooltip_is_null(
     bare: BarePage,
 ) -> None:
     page = bare.page
@@ -212,7 +212,7 @@ def test_buttons_around_it_have_states_and_no_tooltip_is_called_null(
 
 
 def paid(bare: BarePage) -> int:
-    """Return how many of the messages that the page has sent cost money."""
+    """Return the number of the page's messages that cost money."""
     acts = [each for each in bare.heard if isinstance(each, dict)]
     return sum(
         each.get("do") == "generate"
@@ -224,7 +224,7 @@ def paid(bare: BarePage) -> int:
 
 @pytest.fixture
 def form(client: Client) -> Iterator[Form]:
-    """Give a form whose sweep can be run."""
+    """Return a form whose sweep can be run."""
     form = Form(client, client.catalog.function("text-to-video"), {"prompt": "a kite"})
     until(lambda: form.state.funds.balance is not None, form)
     say(form, "sweep", open=True)
@@ -235,7 +235,7 @@ def form(client: Client) -> Iterator[Form]:
 
 
 @pytest.mark.parametrize("width_px", WIDTHS_PX)
-def test_a_second_click_pays_for_nothing_whatever_button_was_clicked_first(
+def test_a_second_click_pays_for_nothing_after_a_click_on_any_button(
     bare: BarePage, form: Form, width_px: int
 ) -> None:
     page = bare.page
@@ -248,7 +248,7 @@ def test_a_second_click_pays_for_nothing_whatever_button_was_clicked_first(
     jobs.show_jobs([OneJob(made), OneJob(failed("provider_error"))])
     for widget in (form.widget, jobs):
         bare.show(widget)
-        widget._handle_msg = lambda msg: None  # what is asked for is not done
+        widget._handle_msg = lambda msg: None  # do not carry out the action
     page.clock.run_for(LATER_MS)
     buttons = page.locator("button:visible:enabled:not(.mk-danger)")
     expect(page.locator(".mk-paid:visible")).to_have_count(4)

@@ -1,4 +1,4 @@
-"""The studio's lists on a bare page: tabs, search, ticks, and what Python hears."""
+"""The studio's lists on a bare page: tabs, search, ticks, and messages to Python."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_the_lists_are_accessible_and_text_from_outside_stays_text(
 
 
 @pytest.mark.parametrize("place", ["Make", "History"])
-def test_the_lists_are_drawn_alike_whatever_else_comes_onto_the_page_later(
+def test_the_lists_look_the_same_beside_any_other_widget(
     bare: BarePage, place: str
 ) -> None:
     _, el = show(bare, place=place)

@@ -1,4 +1,4 @@
-"""The timeline of compose-video: by mouse and by keys, with the form that hears it."""
+"""The timeline of compose-video, by mouse and by keys, and its form."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Composition:
         return self.el.locator(f".mk-tl-block[data-row='{row}'][data-at='{at}']")
 
     def drag(self, what: Locator, by_px: float, *, from_end: bool = False) -> None:
-        """Take a block in its middle, or at its end, and let it go elsewhere."""
+        """Drag a block, by its middle or its end."""
         x, y = middle(what)
         if from_end:
             x += box_of(what)["width"] / 2 - 3
@@ -98,7 +98,7 @@ def test_a_composition_grows_on_the_timeline(
     until(made.page, lambda: [each for _, each in made.keyframes()] == lengths)
 
 
-def test_what_has_no_time_yet_is_placed_behind_the_others(
+def test_a_clip_without_a_time_is_placed_after_the_others(
     compose: Callable[..., Composition],
 ) -> None:
     still: dict[str, object] = {"url": "https://a.test/owl.png"}
@@ -154,7 +154,7 @@ def test_keys_move_stretch_choose_and_remove_blocks(
     assert set(made.page.evaluate("window.keys")) <= {"Shift", "Alt"}
 
 
-def test_changes_are_taken_back_one_by_one_until_the_form_was_changed_elsewhere(
+def test_changes_are_undone_one_by_one_back_to_a_change_elsewhere(
     compose: Callable[..., Composition],
 ) -> None:
     made = compose(PAIR)
@@ -182,7 +182,7 @@ def test_changes_are_taken_back_one_by_one_until_the_form_was_changed_elsewhere(
     press("Control+z")
     made.becomes((0, 2000), (3000, 2000))
 
-    # A drag that is let go counts for nothing.
+    # A cancelled drag has no effect.
     x, y = middle(second)
     made.page.mouse.move(x, y)
     made.page.mouse.down()
@@ -201,7 +201,7 @@ def test_changes_are_taken_back_one_by_one_until_the_form_was_changed_elsewhere(
     assert made.keyframes() == [(0, 2000)]
 
 
-def test_without_its_kernel_it_stands_still_and_says_so(
+def test_without_its_kernel_a_timeline_is_read_only_and_says_so(
     compose: Callable[..., Composition],
 ) -> None:
     made = compose(PAIR)
@@ -269,7 +269,7 @@ def test_long_compositions_are_zoomed_and_scrolled(
     expect(made.block(0, 0)).to_be_in_viewport()
 
 
-def test_a_new_block_takes_the_length_of_its_clip_unless_a_hand_gave_it_one(
+def test_a_new_block_takes_the_length_of_its_clip_unless_the_user_set_one(
     compose: Callable[..., Composition], tmp_path: Path
 ) -> None:
     clip = str(make_mp4(tmp_path / "clip.mp4", (64, 48), 3.5))
@@ -315,7 +315,8 @@ def test_times_are_typed_and_shown_in_seconds_and_sent_in_milliseconds(
     expect(length).to_have_value("6.2")
 
 
-# Places, moves and adds at random; tells every value, and whether one before changed.
+# Places, moves and adds at random; returns all values, and whether an earlier one
+# changed.
 WALK = """([source, spec, rows, seed]) => {
     const spans = new (new Function(`${source}; return Spans;`)())(spec);
     const drawn = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
@@ -339,7 +340,7 @@ WALK = """([source, spec, rows, seed]) => {
 }"""
 
 
-def test_no_edit_loses_what_no_timeline_shows_and_times_are_whole_milliseconds(
+def test_edits_keep_fields_that_no_timeline_shows_and_times_are_whole_milliseconds(
     compose: Callable[..., Composition],
 ) -> None:
     made = compose()

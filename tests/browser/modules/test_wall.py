@@ -1,4 +1,4 @@
-"""The wall of a sweep: by keys and by mouse, with the Python that hears it."""
+"""The wall of a sweep, by keys and by mouse, and its Python side."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ FOUND = """root => {
     }
     return found;
 }"""
-# Presses each key on a tile, and then on whatever that has opened. Returns what got as
-# far as the page, and which keys meant something.
+# Presses each key on a tile, and then on whatever that has opened. Returns the keys
+# that reached the page, and the keys that had an effect.
 PRESSED = """async (tile, keys) => {
     window.keys = [];
     addEventListener("keydown", event => window.keys.push(event.key));
@@ -106,7 +106,7 @@ FOCUSED = "() => document.activeElement.className"
 
 @pytest.fixture(scope="module")
 def media(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve a clip under six names, two pictures and a sound; give their address."""
+    """Serve a clip under six names, two pictures and a sound; return their base URL."""
     folder = tmp_path_factory.mktemp("media")
     clip = make_mp4(folder / "clip.mp4", (160, 90), CLIP_S, 24).read_bytes()
     for n, colour in enumerate(COLOURS):
@@ -119,7 +119,7 @@ def media(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class Wall:
-    """A wall on a page, and what it called in Python.
+    """A wall on a page, and its calls in Python.
 
     Args:
         bare: The page.
@@ -228,13 +228,13 @@ class Wall:
             self.page.keyboard.press(key)
 
     def tab_to_tiles(self) -> None:
-        """Reach the cells from the first button with the tabulator alone."""
+        """Reach the cells from the first button with the Tab key alone."""
         self.el.get_by_role("button", name="Play all").focus()
         for _ in range(12):
             self.press("Tab")
             if "mk-wall-tile" in self.page.evaluate(FOCUSED):
                 return
-        raise AssertionError("The tabulator key does not lead to the cells.")
+        raise AssertionError("The Tab key does not reach the cells.")
 
 
 @pytest.fixture
@@ -279,7 +279,7 @@ def test_ratings_keeping_tags_and_notes_by_keyboard_alone_reach_python(
     )
 
 
-def test_what_is_not_stored_is_said_in_front_and_a_rating_is_taken_back(
+def test_a_change_that_was_not_saved_is_reported_first_and_the_rating_is_reset(
     wall: Wall,
 ) -> None:
     async def fail(*_: object, **more: object) -> None:
@@ -320,7 +320,7 @@ def test_a_failed_job_is_not_rated_or_kept_by_any_key_and_the_wall_says_why(
         wall.tile(1).focus()
         wall.press(key)
         expect(why).to_be_visible()
-    # What was rated before can be taken back.
+    # An earlier rating can be undone.
     wall.tile(2).focus()
     wall.press("0")
     expect(why).to_be_hidden()
@@ -331,7 +331,7 @@ def test_a_failed_job_is_not_rated_or_kept_by_any_key_and_the_wall_says_why(
     )
 
 
-def test_what_is_wrong_stays_there_while_an_earlier_answer_is_late(wall: Wall) -> None:
+def test_an_error_stays_visible_while_an_earlier_reply_is_late(wall: Wall) -> None:
     answers = threading.Event()
 
     async def judge(*_: object, **more: object) -> None:
@@ -352,7 +352,7 @@ def test_what_is_wrong_stays_there_while_an_earlier_answer_is_late(wall: Wall) -
     expect(why).to_contain_text("there is no result to rate")
 
 
-def test_the_focus_is_seen_and_space_plays(wall: Wall) -> None:
+def test_the_focus_is_visible_and_space_plays(wall: Wall) -> None:
     wall.show()
     wall.tab_to_tiles()
     outline = "root => getComputedStyle(root.querySelector('.mk-wall-media')).outline"
@@ -401,7 +401,7 @@ def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
     assert "mk-wall-tile" in wall.page.evaluate(FOCUSED)
 
 
-def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
+def test_two_videos_or_pictures_are_compared_with_a_slider(wall: Wall) -> None:
     pictures = {"media_type": "image", "poster": None}
     wall.show([wall.cell(n, url=f"{wall.media}/{n}.png", **pictures) for n in range(2)])
     wall.tile(0).focus()
@@ -414,7 +414,7 @@ def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
     clip = f"() => getComputedStyle({second}).clipPath"
 
     becomes(wall.page, lambda: wall.page.evaluate(clip), "inset(0px 0px 0px 50%)")
-    # They are in one place, so that no key can mean one of them.
+    # They overlap, so that no key can select one of them.
     expect(wall.dialog).not_to_contain_text("rate")
     wall.press("5", "k")
     assert wall.calls == []
@@ -452,7 +452,7 @@ def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(wall: Wall) -> Non
             (right, left, False) if key == "2" else (left, right, key == "0")
         )
         expect(wall.dialog).to_contain_text(f"{15 - len(answered)} pairs left")
-    # Each was asked about once: a second answer of a pair teaches less.
+    # Each pair was compared once; repeating a pair adds little information.
     assert len({job for pair in answered for job in pair[:2]}) == 6
     wall.press("Escape")
     expect(wall.dialog).to_contain_text("From 3 comparisons.")
@@ -464,7 +464,7 @@ def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(wall: Wall) -> Non
     wall.has_called(*answered)
 
 
-def test_nothing_of_a_price_in_the_menu_of_a_tile_is_cut_off(wall: Wall) -> None:
+def test_prices_in_the_menu_of_a_tile_are_not_clipped(wall: Wall) -> None:
     wall.take = "Another take · $0.204, raises the budget to $1,024.408"
     wall.show()
     wall.tile(1).focus()
@@ -484,7 +484,7 @@ def test_a_tile_acts_at_the_price_on_its_button_and_a_double_click_pays_once(
     wall.press("a")
     menu = wall.el.get_by_role("group", name="Actions for hot air balloon, dawn")
     take = menu.get_by_role("button", name="Another take · $0.20")
-    # A key that is pressed once too often buys nothing.
+    # An extra key press buys nothing.
     expect(menu.get_by_role("button").first).to_be_focused()
     expect(menu.get_by_role("button").first).to_have_text("Use as…")
     rest(wall.page)
@@ -626,7 +626,7 @@ def test_no_plain_key_on_a_tile_reaches_the_notebook(wall: Wall) -> None:
     plain = string.ascii_letters + string.digits
     strayed, meant = wall.tile(1).evaluate(PRESSED, plain)
     assert strayed == []
-    # Not for want of listening: these are for the wall itself.
+    # Keys do reach listeners: these are for the wall itself.
     assert set("abtn12345") <= set(meant)
     wall.tile(1).focus()
     wall.press("z", "Control+s")
@@ -675,7 +675,7 @@ def test_cells_of_all_kinds_say_why_they_are_empty_and_are_tried_again(
     wall.has_called(1, 6)
 
 
-def test_what_the_budget_left_out_is_sent_from_the_wall_and_a_run_is_stopped(
+def test_cells_over_the_budget_are_sent_from_the_wall_and_a_run_is_stopped(
     wall: Wall,
 ) -> None:
     words = "Raise the budget to $3.74 and send 3 · $1.02"
@@ -702,7 +702,7 @@ def test_a_tile_says_once_that_it_was_not_sent_and_why(wall: Wall) -> None:
     expect(wall.tile(1).locator(".mk-wall-state")).to_contain_text("Not sent")
 
 
-def test_what_is_read_aloud_of_progress_is_what_stands_there_in_the_end(
+def test_the_announced_progress_ends_with_the_shown_text(
     wall: Wall,
 ) -> None:
     gallery = wall.show([wall.cell(n, status="running", url=None) for n in range(3)])
@@ -725,7 +725,7 @@ def test_what_is_read_aloud_of_progress_is_what_stands_there_in_the_end(
     expect(spoken).to_have_text(words)
 
 
-def test_what_was_done_is_told_for_six_seconds_or_as_long_as_somebody_reads_it(
+def test_a_status_message_stays_for_six_seconds_or_while_it_is_hovered(
     wall: Wall,
 ) -> None:
     wall.page.clock.install(time=0)
@@ -741,7 +741,7 @@ def test_what_was_done_is_told_for_six_seconds_or_as_long_as_somebody_reads_it(
     expect(told).to_be_hidden()
 
 
-def test_the_cells_of_one_axis_flow_in_lines_with_what_was_made_of_them_behind(
+def test_the_cells_of_one_axis_flow_in_lines_with_their_derived_results_after_them(
     wall: Wall,
 ) -> None:
     cells = [
@@ -767,7 +767,7 @@ def test_the_cells_of_one_axis_flow_in_lines_with_what_was_made_of_them_behind(
     assert box_of(label)["y"] < box_of(medium)["y"]
 
 
-def test_a_result_keeps_its_size_when_something_is_made_of_it(wall: Wall) -> None:
+def test_a_result_keeps_its_size_when_another_is_derived_from_it(wall: Wall) -> None:
     gallery = wall.show()
     before = box_of(wall.tile(1).locator(".mk-wall-media"))
     made = [
@@ -783,7 +783,7 @@ def test_a_result_keeps_its_size_when_something_is_made_of_it(wall: Wall) -> Non
     assert box_of(wall.tile(FIRST_EXTRA))["width"] < after["width"]
 
 
-def test_filters_leave_the_cells_that_are_asked_for(wall: Wall) -> None:
+def test_filters_leave_the_matching_cells(wall: Wall) -> None:
     wall.show()
     wall.tile(1).focus()
     wall.press("5", "/")
@@ -801,7 +801,7 @@ def test_filters_leave_the_cells_that_are_asked_for(wall: Wall) -> None:
     expect(tiles).to_have_count(0)
 
 
-def test_a_running_sweep_moves_the_wall(wall: Wall) -> None:
+def test_a_running_sweep_updates_the_wall(wall: Wall) -> None:
     running = {"status": "running", "url": None, "poster": None, "runtime_s": 3.0}
     cells = [wall.cell(n, **running) for n in range(6)]
     gallery = wall.show(cells)
@@ -815,7 +815,7 @@ def test_a_running_sweep_moves_the_wall(wall: Wall) -> None:
     expect(wall.el).to_contain_text("$0.60")
 
 
-def test_a_wall_without_its_kernel_says_so_and_takes_nothing(wall: Wall) -> None:
+def test_a_wall_without_its_kernel_says_so_and_is_read_only(wall: Wall) -> None:
     wall.show()
     wall.el.evaluate("root => root.classList.add('jupyter-widgets-disconnected')")
     wall.tile(0).focus()
@@ -839,7 +839,7 @@ def test_a_wall_fits_narrow_and_wide_pages(wall: Wall) -> None:
     assert nameless(wall.el) == []
 
 
-def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
+def test_untrusted_text_stays_text_in_a_wall(wall: Wall) -> None:
     wall.exported = CANARY
     wall.show(
         [
@@ -897,7 +897,7 @@ def test_a_wall_of_1000_cells_has_pages_and_headers_that_stay(wall: Wall) -> Non
     wall.has_called(("media_40", {"rating": 3}))
 
 
-def test_a_wall_is_drawn_alike_whatever_else_comes_onto_the_page_later(
+def test_a_wall_looks_the_same_beside_any_other_widget(
     wall: Wall,
 ) -> None:
     wall.show()
