@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar, overload
 
 import anyio
 
@@ -39,6 +39,19 @@ if TYPE_CHECKING:
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")
+
+
+class Resubmitter(Protocol):
+    """Submits the request of a job again; see `Submissions`."""
+
+    async def price_again(self, job_id: str) -> Estimate:
+        """Return the current price of another take, or attempt, of a job."""
+
+    async def attempt_again(self, job_id: str, price: Estimate | None) -> AsyncJob:
+        """Submit a failed job's request again for at most a price."""
+
+    async def next_take(self, job_id: str, price: Estimate | None) -> AsyncJob:
+        """Submit another take of a job's request for at most a price."""
 
 
 class JobFacts:
@@ -405,7 +418,7 @@ class AsyncJob(JobFacts, ProcessBound):
         Raises:
             NotFoundError: It was not submitted from this history.
         """
-        return await self._jobs.submissions().price_again(self.id)
+        return await self._jobs.resubmitter.price_again(self.id)
 
     @networked
     async def retry(self, *, max_price: Price | None = None) -> AsyncJob:
@@ -426,7 +439,7 @@ class AsyncJob(JobFacts, ProcessBound):
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)
-        return await self._jobs.submissions().attempt_again(self.id, price)
+        return await self._jobs.resubmitter.attempt_again(self.id, price)
 
     @networked
     async def next_take(self, *, max_price: Price | None = None) -> AsyncJob:
@@ -447,7 +460,7 @@ class AsyncJob(JobFacts, ProcessBound):
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)
-        return await self._jobs.submissions().next_take(self.id, price)
+        return await self._jobs.resubmitter.next_take(self.id, price)
 
 
 def read_timeout(timeout_s: object) -> float | None:

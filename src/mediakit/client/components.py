@@ -113,7 +113,6 @@ class Components:
             catalog,
             self.clock,
             outputs,
-            submissions=lambda: self.submissions,  # created after the jobs
             charged=self.admission.charged,
             uploads=self.uploads,
             on_wait=on_wait or (lambda _: None),
@@ -138,6 +137,7 @@ class Components:
             self.clock,
             project,
         )
+        self.jobs.resubmitter = self.submissions
         rebuilder = Rebuilder(
             self.transport,
             self.deliveries,

@@ -7,7 +7,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import quote, urljoin
 from weakref import WeakValueDictionary
 
@@ -17,7 +17,7 @@ from mediakit.api_models import LONGEST_URL, JobRecord, JobStatus
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import HttpResponse, NoAnswerError, error_of, parse
-from mediakit.client.async_job import AsyncJob
+from mediakit.client.async_job import AsyncJob, Resubmitter
 from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient, is_not_now
 from mediakit.client.io_thread import FORKED, ClosedError, closed
@@ -46,10 +46,6 @@ from mediakit.history.forgetting import forget
 from mediakit.history.merging import changes_from_job
 from mediakit.safe_text import shown
 from mediakit.webhooks import Event
-
-if TYPE_CHECKING:
-    from mediakit.client.submissions import Submissions
-
 
 log = logging.getLogger("mediakit.client")
 
@@ -196,6 +192,9 @@ Handled = Literal["ended", "known", "unknown", "ignored"]
 class Jobs:
     """One object per job: recorded in the history as it is read, and polled."""
 
+    resubmitter: Resubmitter
+    """Set once it exists; it needs the jobs first."""
+
     def __init__(
         self,
         transport: ServiceClient,
@@ -204,7 +203,6 @@ class Jobs:
         clock: Clock,
         outputs: Outputs,
         *,
-        submissions: Callable[[], Submissions],
         charged: Callable[[Entry, int], Awaitable[None]],
         uploads: Uploads,
         on_wait: Callable[[AsyncJob], object],
@@ -214,7 +212,6 @@ class Jobs:
         self._catalog = catalog
         self._clock = clock
         self.outputs = outputs
-        self.submissions = submissions
         self._charged = charged
         self.uploads = uploads
         self.on_wait = on_wait
