@@ -12,7 +12,6 @@ import pytest
 from hypothesis import settings
 
 from mediakit import Catalog, Client
-from mediakit.sandbox.jobs import renderer
 from mediakit.sandbox.jobs.renderer import POOL
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.new_history import with_history
@@ -61,7 +60,7 @@ def _render_workers_stay() -> Iterator[None]:
     POOL.join()
     with pytest.MonkeyPatch.context() as patch:
         if not IS_SOAK:
-            patch.setattr(renderer, "MAX_JOBS", 500)
+            patch.setattr(POOL, "max_jobs", 500)
         yield
     POOL.leave()
 

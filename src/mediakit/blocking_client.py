@@ -42,11 +42,6 @@ log = logging.getLogger("mediakit.client")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SILENT_S = 3.0
-"""Seconds after which a pending submission shows why it is slow."""
-STILL_SILENT_S = 30.0
-"""Seconds between progress messages of its uploads."""
-
 
 def _owned(client: Client, job: AsyncJob, /) -> Job:
     return client.owned(job)
@@ -181,8 +176,9 @@ class Client(ClientFacts, Blocking, ProcessBound):
         submit = partial(self.components.submit_prepared, price=price)
         sending = self.io.post(submit, request, take)
         try:
-            text = self.components.delays.submit_text
-            return self.owned(self._result(sending, text, [SILENT_S]))
+            delays = self.components.delays
+            silences_s = [delays.first_after_s]
+            return self.owned(self._result(sending, delays.submit_text, silences_s))
         except KeyboardInterrupt:
             sending.add_done_callback(_log_failure)
             raise WaitInterrupted(
@@ -202,7 +198,9 @@ class Client(ClientFacts, Blocking, ProcessBound):
         self.io.refuse_itself()
         future = self.io.post(work)
         try:
-            return self._result(future, text, chain([SILENT_S], repeat(STILL_SILENT_S)))
+            delays = self.components.delays
+            silences_s = chain([delays.first_after_s], repeat(delays.then_every_s))
+            return self._result(future, text, silences_s)
         except KeyboardInterrupt:
             future.cancel()
             raise

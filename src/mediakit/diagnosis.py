@@ -27,7 +27,7 @@ from mediakit.extras import (
     missing_modules,
 )
 from mediakit.history import History
-from mediakit.history.database import (
+from mediakit.history.database_url import (
     history_url,
     is_in_memory,
     is_local,

@@ -23,6 +23,7 @@ from mediakit.history import History
 from tests.support.submissions import submission
 
 BLOCKED = "The history file"
+SERVICE = Service("http://127.0.0.1:1", "key-0123456789")
 PATIENCE_S = 60.0
 
 
@@ -34,7 +35,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 @pytest.fixture
 def account_history(history: History) -> AccountHistory:
-    return AccountHistory(history, Service("http://127.0.0.1:1", "key-0123456789"))
+    return AccountHistory(history, SERVICE)
 
 
 def at_once(*writes: Any) -> list[Any]:
@@ -66,12 +67,9 @@ def in_time(condition: Callable[[], bool]) -> None:
 
 
 def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
-    history: History,
-    account_history: AccountHistory,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    history: History, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mediakit.client.account_history.RETRY_AFTER_S", 0.01)
+    account_history = AccountHistory(history, SERVICE, retry_after_s=0.01)
     tries: list[str] = []
 
     def report(history: History) -> None:
@@ -89,7 +87,6 @@ def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
 def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(
     postgres_url: str,
 ) -> None:
-    service = Service("http://127.0.0.1:1", "key-0123456789")
     used: list[threading.Thread] = []
 
     def note_thread(history: History) -> None:
@@ -97,7 +94,7 @@ def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(
         used.append(threading.current_thread())
 
     with History(postgres_url) as history:
-        account_history = AccountHistory(history, service)
+        account_history = AccountHistory(history, SERVICE)
         calls = (account_history.ask(note_thread), account_history.write(note_thread))
         soon = account_history.write_soon("media_1", note_thread)
         assert at_once(*calls, soon) == [None] * 3

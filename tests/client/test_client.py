@@ -402,7 +402,6 @@ def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
 def test_a_submit_that_takes_long_says_why_once(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     fault: dict[str, Any],
     words: str,
 ) -> None:
@@ -410,7 +409,7 @@ def test_a_submit_that_takes_long_says_why_once(
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         client.submit("text-to-video", prompt="at once", duration=3)
-        monkeypatch.setattr("mediakit.blocking_client.SILENT_S", 1.0)
+        client.components.delays.first_after_s = 1.0
         where = {"function": running.functions["text-to-video"]}
         running.fault(count=1, where=where, **fault)
         client.submit("text-to-video", prompt="later", duration=3)
@@ -422,24 +421,22 @@ def test_a_submit_that_takes_long_says_why_once(
 
 
 def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
-    monkeypatch.setattr("mediakit.blocking_client.SILENT_S", 0.5)
-    monkeypatch.setattr("mediakit.blocking_client.STILL_SILENT_S", 0.5)
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     running.fault("latency", seconds=3, count=1, where={"path": "/uploads/"})
     cat = make_png(tmp_path / "cat.png", (64, 48))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
+        delays = client.components.delays
+        delays.first_after_s = delays.then_every_s = 0.5
         client.submit("image-upscale", image_url=cat)
 
         said = [r.message for r in caplog.records if "cat.png" in r.message]
         length = f"{cat.stat().st_size} bytes"
         assert len(said) > 1
         assert said[-1] == f"Uploading cat.png: {length} of {length}."
-        assert client.components.delays.upload_text() == ""
+        assert delays.upload_text() == ""
     running.stop()
 
 

@@ -15,7 +15,6 @@ import httpx
 import pytest
 
 from mediakit import Catalog, Client, Job
-from mediakit.client import history_rebuild
 from mediakit.errors import GoneError, InputError, MediakitError
 from mediakit.history import (
     Entry,
@@ -250,11 +249,8 @@ def test_an_erased_job_is_rebuilt_as_erased(
 
 
 def test_the_log_of_deliveries_tells_which_jobs_there_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(
-        history_rebuild, "LARGEST_PAGE", "1"
-    )  # several pages of few deliveries
     settings = Sandbox(
         tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
     )

@@ -10,7 +10,6 @@ from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import History
-from mediakit.history import database as database_module
 from tests.support.submissions import job, submission
 
 
@@ -168,9 +167,8 @@ def test_characters_that_postgres_cannot_store_are_replaced(postgres_url):
         assert history.unsettled(service="sandbox") == []
 
 
-def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatch):
-    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.01)
-    with History(path) as history:
+def test_a_locked_database_is_a_readable_error_without_the_body(path):
+    with History(path, busy_timeout_s=0.01) as history:
         plain = sqlite3.connect(path, isolation_level=None)
         plain.execute("BEGIN IMMEDIATE")
         with pytest.raises(MediakitError, match="could not be written: database is lo"):

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import ServiceError
+from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.exchange import RequestError
 from mediakit.sandbox.faults import KINDS, read_rule
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
@@ -52,7 +53,7 @@ def in_force(api: Api) -> list[dict[str, Any]]:
 
 
 def jobs_n(api: Api) -> int:
-    path = api.running._data_dir.database
+    path = DataDir(api.running.data_dir).database
     with closing(sqlite3.connect(path)) as db:
         n: int = db.execute("SELECT count(*) FROM job").fetchone()[0]
     return n

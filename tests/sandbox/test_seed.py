@@ -14,6 +14,7 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
 from mediakit.sandbox.admin.seeding import US_PER_DAY, past_jobs
+from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.jobs.pricing import hold_of
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.support.soak import trials
@@ -38,7 +39,7 @@ def months(first: date, last: date) -> list[str]:
 
 
 def store(api: Api) -> sqlite3.Connection:
-    return sqlite3.connect(api.running._data_dir.database)
+    return sqlite3.connect(DataDir(api.running.data_dir).database)
 
 
 def test_a_seed_leaves_the_balance_as_it_was(
@@ -206,7 +207,7 @@ def test_a_reset_leaves_name_key_and_time_and_nothing_else(
     assert api.http.get(picture).status_code == 404
     assert api.http.get("/sandbox/faults").json() == {"data": []}
     assert api.http.get("/v1/webhooks/secret").json() != key
-    assert list((api.running._data_dir.path / "files").iterdir()) == []
+    assert list((api.running.data_dir / "files").iterdir()) == []
     assert api.http.get("/sandbox/status").json()["identity"] == api.running.identity
     with closing(store(api)) as db:
         assert db.execute("SELECT kind FROM ledger").fetchall() == [("opening",)]
@@ -227,7 +228,7 @@ def test_a_reset_cuts_off_what_is_being_rendered(sandboxes: StartSandbox) -> Non
     # It makes jobs as before, and nothing of the old ones ever turns up.
     job = api.ended(api.submit("text-to-video", KITE)["id"])
     assert job["status"] == "completed"
-    folder: Path = api.running._data_dir.path
+    folder: Path = api.running.data_dir
     assert len(list((folder / "files").iterdir())) == 1
     assert list((folder / "scratch").iterdir()) == []
 

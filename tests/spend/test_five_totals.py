@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.catalog import Catalog
+from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.soak import trials
 
@@ -52,7 +53,7 @@ def in_history(client: Client) -> int:
 
 
 def off_the_balance(place: RunningSandbox, client: Client) -> int:
-    with closing(sqlite3.connect(place._data_dir.database)) as db:
+    with closing(sqlite3.connect(DataDir(place.data_dir).database)) as db:
         (put_in,) = db.execute(
             "SELECT sum(amount_micro_usd) FROM ledger WHERE kind <> 'charge'"
         ).fetchone()

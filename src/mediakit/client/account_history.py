@@ -35,12 +35,19 @@ class AccountHistory:
     event loop, which is faster than a thread. Calls that may wait run on a thread.
     """
 
-    def __init__(self, history: History, service: Service) -> None:
+    def __init__(
+        self,
+        history: History,
+        service: Service,
+        *,
+        retry_after_s: float = RETRY_AFTER_S,
+    ) -> None:
         self.history = history
         self.service = service.identity
         self.owner = {"service": service.identity, "account": service.account}
         self._one_at_a_time = CapacityLimiter(1)
         self._began_s: float | None = None
+        self._retry_after_s = retry_after_s
         self._late: dict[object, Callable[[], object]] = {}
         self._writing_late: asyncio.Task[None] | None = None
 
@@ -122,8 +129,9 @@ class AccountHistory:
                 await self._on_thread(call)
             except Exception as error:
                 if _may_pass(error):
-                    log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
-                    await asyncio.sleep(RETRY_AFTER_S)
+                    after_s = self._retry_after_s
+                    log.warning("%s Trying again in %.0f s.", error, after_s)
+                    await asyncio.sleep(after_s)
                     continue
                 log.exception("A change to the history was not written.")
             if self._late[key] is call:

@@ -76,7 +76,15 @@ class TransferProgress:
 
 
 class DelayMessages:
-    """Explains what a pending request is waiting for."""
+    """Explains what a pending request is waiting for.
+
+    Attributes:
+        first_after_s: Seconds after which a pending submission shows why it is slow.
+        then_every_s: Seconds between progress messages of its uploads.
+    """
+
+    first_after_s = 3.0
+    then_every_s = 30.0
 
     def __init__(
         self,

@@ -17,12 +17,11 @@ from collections.abc import (
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from errno import EEXIST
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
-from uuid import uuid4
 from weakref import WeakSet, finalize
 
 from sqlalchemy import (
@@ -38,13 +37,23 @@ from sqlalchemy import (
     insert,
     select,
 )
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from mediakit.errors import InputError, MediakitError
 from mediakit.extras import install_command
 from mediakit.forks import before_fork, no_fork
+from mediakit.history.database_url import (
+    UNTOUCHED,
+    file_of,
+    history_url,
+    is_in_memory,
+    is_local,
+    shown_place,
+    unique_name,
+    without_secrets,
+)
 from mediakit.history.migrations import (
     MIGRATIONS,
     copy_file,
@@ -56,7 +65,7 @@ from mediakit.history.open_file import REPLACED, OpenFile
 from mediakit.history.tables import metadata, schema_version, upsert
 from mediakit.migration_steps import UPGRADE_COMMAND
 from mediakit.private_folders import make_private_folder
-from mediakit.rules import Problem, ValueDescription
+from mediakit.rules import Problem
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -68,7 +77,6 @@ WAL_PAUSES_S = (0.005, 0.05)
 LONGEST_LIST = 1_000
 """The longest list that every database accepts in a statement."""
 
-UNTOUCHED = "Nothing was changed."
 DAMAGED = (
     "The file is damaged, or an older copy was put back beside the -wal file of a "
     "newer one. Move it away together with the files beside it that end in -wal and "
@@ -97,13 +105,16 @@ def without_waiting() -> Iterator[None]:
 class Database:
     """A history's database, which threads and processes can share."""
 
-    def __init__(self, place: str | Path) -> None:
+    def __init__(
+        self, place: str | Path, busy_timeout_s: float = BUSY_TIMEOUT_S
+    ) -> None:
         self._url = history_url(place)
         self.name = shown_place(self._url)
-        self.place = _unique_name(self._url)
+        self.place = unique_name(self._url)
         self.is_local = is_local(self._url)
         self._is_file = self.is_local and not is_in_memory(self._url)
-        self._engine = _sqlite(self._url) if self.is_local else _postgres(self._url)
+        open_engine = _sqlite if self.is_local else _postgres
+        self._engine = open_engine(self._url, busy_timeout_s)
         # On SQLite, a statement outside of `writing` is its own transaction anyway.
         self._reads = (
             self._engine
@@ -194,7 +205,7 @@ class Database:
             advice = DAMAGED if _is_damaged(reason) else self._advice
             raise MediakitError(
                 f"The history {self.name} could not be {verb}: "
-                f"{_without_secrets(reason, self._url)}. {advice}"
+                f"{without_secrets(reason, self._url)}. {advice}"
             ) from error
         finally:
             if pool is not engine.pool:  # closed by another thread
@@ -335,21 +346,22 @@ if hasattr(os, "register_at_fork"):
 # -- SQLite -----------------------------------------------------------------------
 
 
-def _sqlite(url: URL) -> Engine:
+def _sqlite(url: URL, busy_timeout_s: float) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory and url.query.get("mode", "rwc") == "rwc":
-        _make_private(url, _file_of(url))
+        _make_private(url, file_of(url))
     engine = create_engine(
         url,
         hide_parameters=True,
-        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        connect_args={"timeout": busy_timeout_s, "check_same_thread": False},
         # An in-memory database lives as long as its only connection, which one thread
         # at a time can use.
         poolclass=QueuePool,
         pool_size=1 if in_memory else 5,
         max_overflow=0 if in_memory else 10,
     )
-    event.listen(engine, "connect", _prepare_sqlite)
+    prepare = partial(_prepare_sqlite, busy_timeout_s=busy_timeout_s)
+    event.listen(engine, "connect", prepare)
     return engine
 
 
@@ -363,10 +375,12 @@ def _make_private(url: URL, file: Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+def _prepare_sqlite(
+    connection: sqlite3.Connection, _: object, *, busy_timeout_s: float
+) -> None:
     # `Database.writing` begins transactions, not the driver.
     connection.isolation_level = None
-    _switch_to_wal(connection)
+    _switch_to_wal(connection, busy_timeout_s)
     # A power cut can lose the last commits, but not the file. A lost submission costs
     # nothing: its key is computed from its content.
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -380,10 +394,10 @@ def _without_timeout(engine: Engine) -> Connection:
     return connection
 
 
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
+def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     # While another process switches a new file to WAL, SQLite reports "locked" at once:
     # the busy timeout does not apply here.
-    pause, until_s = threading.Event(), time.monotonic() + BUSY_TIMEOUT_S
+    pause, until_s = threading.Event(), time.monotonic() + busy_timeout_s
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -398,7 +412,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 # -- Postgres ---------------------------------------------------------------------
 
 
-def _postgres(url: URL) -> Engine:
+def _postgres(url: URL, busy_timeout_s: float) -> Engine:
     settings: dict[str, Any] = {"application_name": "mediakit"}
     settings["connect_timeout"] = CONNECT_TIMEOUT_S
     connect_args = {
@@ -424,11 +438,12 @@ def _postgres(url: URL) -> Engine:
             accepted=f"a database whose driver is installed ({error})",
             then=f"{UNTOUCHED} Install it: {install_command('team')}.",
         ) from error
-    event.listen(engine, "connect", _prepare_postgres)
+    prepare = partial(_prepare_postgres, busy_timeout_s=busy_timeout_s)
+    event.listen(engine, "connect", prepare)
     return engine
 
 
-def _prepare_postgres(connection: Any, _: object) -> None:
+def _prepare_postgres(connection: Any, _: object, *, busy_timeout_s: float) -> None:
     # Limit the wait for a lock, even if the machine that holds it sleeps. Single
     # statements, too, see all commits.
     connection.autocommit = True
@@ -436,90 +451,12 @@ def _prepare_postgres(connection: Any, _: object) -> None:
         "SELECT set_config('lock_timeout', %s, false), "
         "set_config('idle_in_transaction_session_timeout', %s, false), "
         "set_config('default_transaction_isolation', 'read committed', false)",
-        (f"{BUSY_TIMEOUT_S:.0f}s", f"{IDLE_TIMEOUT_S:.0f}s"),
+        (f"{busy_timeout_s * 1_000:.0f}ms", f"{IDLE_TIMEOUT_S:.0f}s"),
     )
     connection.autocommit = False
 
 
-# -- its URL, shown without secrets ---------------------------------------------------
-
-POSTGRES = "postgresql+psycopg"
-_DRIVERS = {
-    "sqlite": "sqlite",
-    "sqlite+pysqlite": "sqlite",
-    "postgres": POSTGRES,
-    "postgresql": POSTGRES,
-    POSTGRES: POSTGRES,
-}
-_SECRET_SETTINGS = ("password", "sslpassword")
-_ACCEPTED = (
-    "a file's path, or a URL such as sqlite:////home/me/history.db or "
-    "postgresql://me@host/team"
-)
-
-
-def history_url(place: str | Path) -> URL:
-    """Parse the location of a history: a path means SQLite."""
-    if not str(place).strip():
-        raise _refused(place)
-    if isinstance(place, Path) or "://" not in place:
-        return URL.create("sqlite", database=str(Path(place).expanduser()))
-    try:
-        url = make_url(place)
-    except (ArgumentError, ValueError):
-        # The text can hold a password, so it is not shown.
-        raise _refused(ValueDescription("an unreadable URL")) from None
-    if url.drivername not in _DRIVERS:
-        raise _refused(ValueDescription(f"a database of {url.drivername}"))
-    if "@" in (url.host or ""):
-        # The rest of the password would be parsed and shown as the host.
-        raise _refused(
-            ValueDescription(
-                "a URL whose password contains an unescaped @; write %40 instead"
-            )
-        )
-    return url.set(drivername=_DRIVERS[url.drivername])
-
-
-def is_local(url: URL) -> bool:
-    """Return whether the database is a file or in memory, not on a server."""
-    return url.get_backend_name() == "sqlite"
-
-
-def is_in_memory(url: URL) -> bool:
-    """Return whether the database is in memory."""
-    return is_local(url) and url.database in (None, "", ":memory:")
-
-
-def shown_place(url: URL) -> str:
-    """Return the location of a database without user, password and query."""
-    if is_local(url):
-        return url.database or ":memory:"
-    return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
-
-
-def _file_of(url: URL) -> Path:
-    """Return the file of a SQLite database, which a URI may name."""
-    name = url.database or ""
-    return Path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
-
-
-def _unique_name(url: URL) -> str:
-    """Return the name of a database; each in-memory one has its own."""
-    if is_in_memory(url):
-        return f":memory: {uuid4().hex}"
-    if is_local(url):
-        return str(_file_of(url).resolve())
-    return url.render_as_string(hide_password=True)
-
-
-def _without_secrets(reason: object, url: URL) -> str:
-    """Return a driver's message in one line, without the URL's secrets."""
-    text = " ".join(str(reason).split())
-    for secret in (url.password, *(url.query.get(name) for name in _SECRET_SETTINGS)):
-        if secret:
-            text = text.replace(str(secret), "***")
-    return text
+# -- errors as sentences ---------------------------------------------------------------
 
 
 def _is_damaged(reason: object) -> bool:
@@ -538,7 +475,7 @@ def _unusable(url: URL, reason: object) -> InputError:
         "history",
         got=shown_place(url),
         accepted=f"a {kind} that can be opened and written as a history "
-        f"({_without_secrets(reason, url)})",
+        f"({without_secrets(reason, url)})",
         then=DAMAGED
         if _is_damaged(reason)
         else f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
@@ -575,7 +512,7 @@ def _not_migrated(url: URL, version: int, reason: object) -> InputError:
     return _unreadable(
         version,
         f"has version {version} and could not be migrated to version {version + 1} "
-        f"({_without_secrets(reason, url)})",
+        f"({without_secrets(reason, url)})",
         f"{shown_place(url)} was not changed. {advice}",
     )
 
@@ -590,7 +527,3 @@ def _migrated_text(name: str, old: int, copy: Path | None) -> str:
     text = f"The history {name} was migrated from version {old} to "
     text += f"{MIGRATIONS.version}."
     return text if copy is None else f"{text} A copy of the old one is in {copy}."
-
-
-def _refused(value: object) -> InputError:
-    return InputError("history", got=value, accepted=_ACCEPTED, then=UNTOUCHED)

@@ -15,7 +15,7 @@ from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 from mediakit.api_models import JobRecord, JobStatus
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError, NotFoundError, ServiceError
-from mediakit.history.database import Database
+from mediakit.history.database import BUSY_TIMEOUT_S, Database
 from mediakit.history.entry import AT_WORK, PAST, Entry, EntryState, Submission
 from mediakit.history.merging import (
     Changes,
@@ -85,10 +85,19 @@ class Parent(NamedTuple):
 
 
 class History:
-    """All submissions of a user, each committed before it is sent."""
+    """All submissions of a user, each committed before it is sent.
 
-    def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
-        self.database = Database(url)
+    A call waits up to `busy_timeout_s` for another program's lock.
+    """
+
+    def __init__(
+        self,
+        url: str | Path,
+        *,
+        clock: Clock | None = None,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+    ) -> None:
+        self.database = Database(url, busy_timeout_s)
         self.clock = clock or SystemClock()
         self.is_local = self.database.is_local
         self.place = self.database.place

@@ -52,10 +52,13 @@ def regular_work(
 class WorkLoop:
     """Does all work when it is due."""
 
-    def __init__(self, db: SandboxDatabase, clock: SandboxClock) -> None:
+    def __init__(
+        self, db: SandboxDatabase, clock: SandboxClock, *, retry_s: float = RETRY_S
+    ) -> None:
         self.works: list[Work] = []
         self._db = db
         self._clock = clock
+        self._retry_s = retry_s
         self._woken = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._pauses_n = 0
@@ -78,7 +81,7 @@ class WorkLoop:
                 logger.exception(
                     "Background work of the sandbox failed; it will be retried."
                 )
-                await asyncio.sleep(RETRY_S)
+                await asyncio.sleep(self._retry_s)
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
@@ -157,14 +160,16 @@ class WorkLoop:
         save_clock(self._db, self._clock)
 
 
-async def persist(subject: str, attempt: Callable[[], Result]) -> Result:
+async def persist(
+    subject: str, attempt: Callable[[], Result], *, retry_s: float = RETRY_S
+) -> Result:
     """Retry a write until it succeeds, because a disk may be full for a while."""
     while True:
         try:
             return attempt()
         except Exception:
             logger.exception("The sandbox failed at %s and will try again.", subject)
-        await asyncio.sleep(RETRY_S)
+        await asyncio.sleep(retry_s)
 
 
 def save_clock(

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox import work_loop
 from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.store.database import SandboxDatabase
-from mediakit.sandbox.work_loop import Work, WorkLoop
+from mediakit.sandbox.work_loop import Work, WorkLoop, persist
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.test_clock import SettableClock
 
@@ -65,11 +64,11 @@ def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
 
 
 def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(work_loop, "RETRY_S", 0.001)
     db = SandboxDatabase(tmp_path / "db")
-    loop, tries, done = WorkLoop(db, SandboxClock(SettableClock(), epoch_us=0)), [0], []
+    clock = SandboxClock(SettableClock(), epoch_us=0)
+    loop, tries, done = WorkLoop(db, clock, retry_s=0.001), [0], []
 
     def fail_twice() -> int:
         tries[0] += 1
@@ -79,7 +78,7 @@ def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
         return 1
 
     async def run() -> None:
-        await work_loop.persist("ending a job", fail_twice)
+        await persist("ending a job", fail_twice, retry_s=0.001)
         loop.works.append(Work(lambda now_us: fail_twice(), lambda: None))
         running = asyncio.create_task(loop.run())
         while len(done) < 2:  # noqa: ASYNC110 - the loop has no end to wait for

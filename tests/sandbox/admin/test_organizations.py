@@ -113,7 +113,7 @@ def test_a_key_is_shown_once_and_kept_nowhere(admin: AdminClient) -> None:
         "daily_limit_micro_usd": 5_000_000,
     }
     assert made["key"] not in str(admin.orgs())
-    for file in admin.api.running._data_dir.path.rglob("sandbox.sqlite3*"):
+    for file in admin.api.running.data_dir.rglob("sandbox.sqlite3*"):
         assert made["key"].encode() not in file.read_bytes()
 
 

@@ -119,7 +119,7 @@ def test_erasing_removes_output_file_and_request_for_good(
     assert api.http.get(url).status_code == 410
     assert api.http.delete(f"/v1/media/jobs/{job_id}").json() == erased
     assert api.submit("text-to-video", body, "k") == erased
-    data_dir = api.running._data_dir.path
+    data_dir = api.running.data_dir
     assert list((data_dir / "files").iterdir()) == []
     api.running.stop()
     assert secret.encode() not in (data_dir / "sandbox.sqlite3").read_bytes()

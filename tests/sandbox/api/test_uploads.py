@@ -88,7 +88,7 @@ def test_a_put_that_breaks_off_leaves_nothing(idle: Api) -> None:
         )
 
     name = granted["url"].rsplit("/", 1)[1].split(".")[0]
-    files = idle.running._data_dir.path / "files"
+    files = idle.running.data_dir / "files"
     idle.http.get("/billing/balance")
     assert without_key("GET", granted["url"]).status_code == 404
     assert not (files / name).exists()

@@ -18,7 +18,7 @@ def status_at(url: str) -> int:
 
 
 def files_of(api: Api) -> list[Path]:
-    return sorted((api.running._data_dir.path / "files").iterdir())
+    return sorted((api.running.data_dir / "files").iterdir())
 
 
 def upscaled(api: Api, url: str) -> dict[str, Any]:

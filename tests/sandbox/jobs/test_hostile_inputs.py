@@ -1,5 +1,6 @@
 """Hostile inputs: each gets a clear 4xx or a failed job; the sandbox keeps running."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,8 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit.sandbox.jobs import inputs
-from mediakit.sandbox.render.protocol import RenderRequest
+from mediakit.catalog import MediaItem
+from mediakit.sandbox.data_dir import DataDir
+from mediakit.sandbox.files import Files
+from mediakit.sandbox.jobs.inputs import JobInputs
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
+from mediakit.sandbox.store.database import SandboxDatabase
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.sandbox.jobs.hostile import (
     HostileServer,
@@ -52,7 +57,7 @@ def half_done(api: Api) -> list[Path]:
 
 
 def data_dir(api: Api) -> Path:
-    return api.running._data_dir.path
+    return api.running.data_dir
 
 
 def refusal(api: Api, kind: str, body: dict[str, Any]) -> str:
@@ -151,29 +156,33 @@ def test_more_bytes_than_declared_are_not_stored(open_api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "name", "limit", "words"),
+    ("path", "limits", "words"),
     [
-        ("fast", "MAX_INPUT_BYTES", 3_000_000, "larger than 3,000,000 bytes"),
-        ("slow", "MAX_INPUT_SECONDS", 0.3, "longer than 0.3 s"),
-        ("silent", "MAX_INPUT_SECONDS", 0.3, "longer than 0.3 s"),
-        ("away", "MAX_INPUT_BYTES", 1_000, "redirects are not followed"),
+        ("fast", {"max_bytes": 3_000_000}, "larger than 3,000,000 bytes"),
+        ("slow", {"max_seconds": 0.3}, "longer than 0.3 s"),
+        ("silent", {"max_seconds": 0.3}, "longer than 0.3 s"),
+        ("away", {"max_bytes": 1_000}, "redirects are not followed"),
     ],
 )
 def test_an_input_without_an_end_or_from_elsewhere_is_cut_off(
     open_api: Api,
     origin: HostileServer,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     path: str,
-    name: str,
-    limit: float,
+    limits: dict[str, Any],
     words: str,
 ) -> None:
-    monkeypatch.setattr(inputs, name, limit)
+    files = Files(data_dir(open_api))
     # Own files are not fetched, so that they do not count.
-    own = open_api.upload("image/png", png())
-    body = {"prompt": "x", "pictures": [own, f"{origin.base_url}/{path}"]}
+    urls = [open_api.upload("image/png", png()), f"{origin.base_url}/{path}"]
+    media = [MediaItem(f"pictures[{n}]", "image", url) for n, url in enumerate(urls)]
+    with closing(SandboxDatabase(DataDir(data_dir(open_api)).database)) as db:
+        inputs = JobInputs(db, files, allow_loopback=True, **limits)
+        with pytest.raises(RenderError, match=words) as refused:
+            asyncio.run(inputs.gather(media, tmp_path))
 
-    assert words in refusal(open_api, "text-to-image", body)
+    assert refused.value.code == "invalid_input"
+    assert refused.value.message.startswith("pictures[1]: ")
 
 
 # Paths.

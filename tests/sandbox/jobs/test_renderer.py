@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import pytest
 
 from mediakit.media import probe
-from mediakit.sandbox.jobs import renderer as renderers
 from mediakit.sandbox.jobs.renderer import Renderer, WorkerPool
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
@@ -188,8 +187,10 @@ def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
 def test_a_worker_that_died_between_two_jobs_is_replaced(
     quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
+    pool = WorkerPool()
+
     async def work(renderer: Renderer) -> None:
-        renderer._pool.warm()
+        pool.warm()
         os.kill(pids()[0], signal.SIGKILL)
         while len(pids()) < 2:
             await asyncio.sleep(0.05)
@@ -198,7 +199,7 @@ def test_a_worker_that_died_between_two_jobs_is_replaced(
                 await renderer.render(quick)
         await renderer.render(quick)
 
-    use(work)
+    use(work, Renderer(pool=pool))
 
 
 @any_worker
@@ -222,16 +223,13 @@ def test_a_job_that_takes_too_long_is_stopped(
 
 @any_worker
 def test_a_worker_is_replaced_after_its_number_of_jobs(
-    quick: RenderRequest,
-    pids: Callable[[], list[int]],
-    monkeypatch: pytest.MonkeyPatch,
+    quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> None:
         for _ in range(2):
             await renderer.render(quick)
 
-    monkeypatch.setattr(renderers, "MAX_JOBS", 1)
-    use(work)
+    use(work, Renderer(pool=WorkerPool(max_jobs=1)))
     assert len(set(pids())) == 2
 
 
@@ -307,12 +305,13 @@ def test_a_worker_that_does_not_start_is_an_internal_failure(
     program: str, quick: RenderRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", program)
+    pool = WorkerPool()
 
     async def work(renderer: Renderer) -> RenderError:
-        renderer._pool.warm()
+        pool.warm()
         return await failure(renderer, quick)
 
-    assert use(work).code == "internal"
+    assert use(work, Renderer(pool=pool)).code == "internal"
 
 
 @any_worker

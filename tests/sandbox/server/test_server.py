@@ -24,7 +24,6 @@ import mediakit as mk
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.jobs.renderer import Renderer
-from mediakit.sandbox.server import host as hosting
 from mediakit.sandbox.server.running import Sandbox, call, start, start_embedded
 from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png, without_key
 from tests.support import zygote
@@ -392,9 +391,8 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
         released.wait()
 
     monkeypatch.setattr(Renderer, "close", hang)
-    monkeypatch.setattr(hosting, "STOP_TIMEOUT_S", 0.1)
     running = start(Sandbox(tmp_path))
-    running.stop()
+    running.stop(timeout_s=0.1)
 
     assert DataDir(tmp_path).try_lock() is None
     released.set()

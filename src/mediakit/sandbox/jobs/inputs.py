@@ -53,6 +53,8 @@ class JobInputs:
     db: SandboxDatabase
     files: Files
     allow_loopback: bool
+    max_bytes: int = MAX_INPUT_BYTES
+    max_seconds: float = MAX_INPUT_SECONDS
 
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
         """Download media; return a readable path by URL."""
@@ -69,8 +71,8 @@ class JobInputs:
                         await outbound.fetch(
                             item.value,
                             path,
-                            max_bytes=MAX_INPUT_BYTES,
-                            max_seconds=MAX_INPUT_SECONDS,
+                            max_bytes=self.max_bytes,
+                            max_seconds=self.max_seconds,
                         )
                     paths[item.value] = path
                 except (BlockedError, FetchError) as problem:

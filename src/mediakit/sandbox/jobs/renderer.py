@@ -92,10 +92,10 @@ class Worker:
             raise
         logger.debug("render worker %d: started", self._process.pid)
 
-    def is_fit(self) -> bool:
+    def is_fit(self, max_jobs: int) -> bool:
         """Return whether the process is alive and has not rendered too many jobs."""
         # Encoders do not release all memory.
-        return self._process.poll() is None and self.jobs_n < MAX_JOBS
+        return self._process.poll() is None and self.jobs_n < max_jobs
 
     def end(self) -> None:
         """Kill the process."""
@@ -113,7 +113,8 @@ class Worker:
 class WorkerPool:
     """The idle workers of this process, which all its sandboxes share."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, max_jobs: int = MAX_JOBS) -> None:
+        self.max_jobs = max_jobs
         self.forget()
 
     def forget(self) -> None:
@@ -139,7 +140,7 @@ class WorkerPool:
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
-                if worker.is_fit():
+                if worker.is_fit(self.max_jobs):
                     return worker
                 worker.end()
         return Worker()

@@ -123,10 +123,10 @@ class Host:
             os.close(self._lock)
             self._lock = None
 
-    def stop(self) -> None:
+    def stop(self, timeout_s: float) -> None:
         """Stop serving; the data directory is released once the server has ended."""
         self._server.should_exit = True
-        self._thread.join(STOP_TIMEOUT_S)
+        self._thread.join(timeout_s)
         if self._thread.is_alive():
             logger.warning("The sandbox is taking longer than usual to stop.")
 

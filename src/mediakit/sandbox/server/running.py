@@ -22,7 +22,7 @@ import httpx
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
 from mediakit.sandbox.data_dir import DataDir
-from mediakit.sandbox.server.host import Host
+from mediakit.sandbox.server.host import STOP_TIMEOUT_S, Host
 from mediakit.sandbox.settings import Sandbox
 
 __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]
@@ -66,6 +66,11 @@ class RunningSandbox:
         """Return the sandbox's current URL; another process may use another port."""
         host = self._host
         return host.base_url if host is not None else self._data_dir.base_url() or ""
+
+    @property
+    def data_dir(self) -> Path:
+        """Return the folder of its database and files."""
+        return self._data_dir.path
 
     @property
     def is_served_here(self) -> bool:
@@ -151,10 +156,13 @@ class RunningSandbox:
     ) -> dict[str, Any]:
         return call(self.base_url, self.api_key, method, path, body)
 
-    def stop(self) -> None:
+    def stop(self, *, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Stop serving, or detach; accepted jobs are kept.
 
         In a forked child this does nothing, because the server belongs to its parent.
+
+        Args:
+            timeout_s: How long to wait for the server, which may end later.
         """
         if self._pid != os.getpid() or self._stopped.is_set():
             return
@@ -163,7 +171,7 @@ class RunningSandbox:
             if _running.get(self._data_dir.path) is self:
                 del _running[self._data_dir.path]
             if self._host is not None:
-                self._host.stop()
+                self._host.stop(timeout_s)
         atexit.unregister(self.stop)
 
     def _take_over(self) -> None:
