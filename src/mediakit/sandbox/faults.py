@@ -1,9 +1,10 @@
-"""Scripted faults: what goes wrong, where and how often.
+"""Scripted faults, and the failures that requests ask for.
 
-Each look-up that finds a counted rule counts it down. Faults are kept in memory: a
-restarted sandbox has none.
+A fault says what goes wrong, where and how often. Each look-up that finds a counted
+rule counts it down. Faults are kept in memory: a restarted sandbox has none.
 """
 
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import first_refusal, invalid_field_error
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.wire import RequestBody
+from mediakit.schema import canonical_json
 
 # The admin interface is exempt, so that a fault can always be cleared.
 _ADMIN_PATH = "/sandbox/"
 MEDIA_PREFIX = "/v1/media/"
+_REQUESTED = re.compile(r"sandbox:fail=([a-z_]+)")
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 # Excludes the special characters of regular expressions, which no path has: matching a
@@ -322,3 +325,16 @@ def _covers(rule: RequestRule, method: str, path: str) -> bool:
         return True
     start = "" if where.path.startswith("/") else "*"
     return fnmatchcase(path, f"{start}{where.path}*")
+
+
+def requested_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
+    """Find the failure that a body requests, anywhere in its text.
+
+    `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
+    fails the job with that code (spec 7.3).
+    """
+    match = _REQUESTED.search(canonical_json(body).decode())
+    if match is None or match[1] not in set(ErrorCode):
+        return None
+    message = f"The request asks for this failure ({match[0]})."
+    return ErrorCode(match[1]), message

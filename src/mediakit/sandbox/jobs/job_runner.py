@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import logging
-import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from mediakit.catalog import Function
 from mediakit.clock import MS_PER_S, US_PER_S, Clock
 from mediakit.errors import InputError
 from mediakit.sandbox.events import announce
-from mediakit.sandbox.faults import FailRender, LateSettlement
+from mediakit.sandbox.faults import FailRender, LateSettlement, requested_failure
 from mediakit.sandbox.jobs.inputs import JobInputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
 from mediakit.sandbox.jobs.renderer import Renderer, render_request
@@ -26,26 +25,12 @@ from mediakit.sandbox.store.database import Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.money import held_micro_usd
 from mediakit.sandbox.work_loop import persist
-from mediakit.schema import InputFacts, canonical_json
+from mediakit.schema import InputFacts
 
 logger = logging.getLogger(__name__)
 
 INTERNAL_MESSAGE = "The sandbox failed while it ran this job. Nothing was charged."
-_ASKED = re.compile(r"sandbox:fail=([a-z_]+)")
 FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was charged."
-
-
-def requested_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
-    """Find the failure that a body requests, anywhere in its text.
-
-    `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
-    fails the job with that code (spec 7.3).
-    """
-    match = _ASKED.search(canonical_json(body).decode())
-    if match is None or match[1] not in set(ErrorCode):
-        return None
-    message = f"The request asks for this failure ({match[0]})."
-    return ErrorCode(match[1]), message
 
 
 class JobRunner:

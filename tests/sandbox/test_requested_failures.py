@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mediakit.api_models import ErrorCode
-from mediakit.sandbox.jobs.job_runner import requested_failure
+from mediakit.sandbox.faults import requested_failure
 from tests.sandbox.conftest import Api, png
 
 REJECTION_STATUS = {
