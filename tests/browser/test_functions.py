@@ -47,7 +47,7 @@ FILLED: Mapping[str, tuple[list[Step], dict[str, Any]]] = {
             # The forms of tracks are folded below the timeline.
             ("press", "Track 1 · video · track-1 · 1 clip"),
             ("type", "ID", "stage"),
-            ("type", "Timestamp (s)", "0"),
+            ("type", "Start (s)", "0"),
             ("type", "Duration (s)", "1.5"),
             ("give", "URL", "URL", CLIP),
         ],

@@ -41,6 +41,7 @@ DROP = """(field, [name, text]) => {
     fire("drop");
     return marked && !field.closest(".mk-upload-over");
 }"""
+ONE_LINE_PX, TWO_LINES_PX = 24, 70
 # A key that is held down repeats.
 HOLD = """(element, [key, times]) => {
     for (let n = 0; n < times; n += 1)
@@ -104,6 +105,7 @@ def test_a_number_is_typed_or_dragged_and_a_cleared_box_returns_to_its_last_vali
     shown.becomes(duration=6)
     expect(box).to_have_value("6")
     expect(shown.el.locator(".mk-price b")).to_have_text("$0.408")
+    assert box_of(shown.el.locator(".mk-funds > span"))["height"] < ONE_LINE_PX
     box.fill("45")
     expect(shown.el).to_contain_text("Must be a whole number from 3 to 15 seconds")
     expect(box).to_have_attribute("aria-invalid", "true")
@@ -461,6 +463,12 @@ def test_files_are_uploaded_listed_moved_and_cited(
     expect(shown.field("@Image2")).to_have_value("dog.png")
     images = shown.el.get_by_role("group", name="Reference images")
     expect(images.locator("img")).to_have_count(2)
+    # However narrow the column is, the buttons of a row stand in one line.
+    rows = images.locator(".mk-mediarow")
+    tops = [box_of(each)["y"] for each in rows.first.get_by_role("button").all()]
+    assert len(tops) == 4
+    assert len(set(tops)) == 1
+    assert box_of(rows.first)["height"] < TWO_LINES_PX
     images.get_by_role("button", name="Down").first.click()
     expect(shown.field("@Image1")).to_have_value("dog.png")
     images.get_by_role("button", name="Cite").nth(1).click()
@@ -478,6 +486,11 @@ def test_files_are_uploaded_listed_moved_and_cited(
     images.get_by_role("button", name="Remove").first.click()
     expect(images.get_by_role("button", name="Remove").first).to_be_focused()
     shown.becomes(prompt="a kite in rain @Image1", image_urls=paths[:1])
+    said = "@Image1 was removed from the prompt, too"
+    expect(shown.el).to_contain_text(said)
+    shown.field("Prompt").press("End")
+    shown.page.keyboard.type("!")
+    expect(shown.el).not_to_contain_text(said)
 
 
 def test_a_rejected_file_is_not_sent_and_a_dropped_file_is_accepted(

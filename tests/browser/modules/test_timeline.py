@@ -297,7 +297,7 @@ def test_times_are_typed_and_shown_in_seconds_and_sent_in_milliseconds(
     made.block(0, 1).click()
     chosen = made.page.locator(".mk-chosen .mk-chosen")
     start, length = (
-        chosen.get_by_label(f"{name} (s) *") for name in ("Timestamp", "Duration")
+        chosen.get_by_label(f"{name} (s) *") for name in ("Start", "Duration")
     )
     expect(start).to_have_value("3")
     expect(length).to_have_value("2")
@@ -306,8 +306,13 @@ def test_times_are_typed_and_shown_in_seconds_and_sent_in_milliseconds(
     made.becomes((0, 2000), (3250, 2000))
     expect(start).to_have_value("3.25")
     expect(made.block(0, 1)).to_contain_text("3.25")
+    folded = made.page.get_by_role("button", name="Clip 1 · start 0 s · duration 2 s")
+    expect(folded).to_be_visible()
     length.fill("soon")
     expect(made.page.get_by_text("Must be a number").first).to_be_visible()
+    # What to correct is said once.
+    expect(made.page.locator(".mk-price")).to_contain_text("Correct the tracks")
+    expect(made.page.locator(".mk-reason")).to_be_empty()
     length.fill("6.1")
     made.becomes((0, 2000), (3250, 6100))
     made.block(0, 1).press("Alt+ArrowRight")

@@ -25,14 +25,30 @@ def test_a_rule_names_other_places_as_people_do() -> None:
     )
     twice = Problem("tracks[1].id", "tracks[0]", "different from that of tracks[0]")
 
-    assert problem_text(late) == ("Must be at least 500 ms, where track 1, clip 1 ends")
+    assert problem_text(late) == ("Must be at least 0.5 s, where track 1, clip 1 ends")
     assert problem_text(twice) == ("Must be different from that of track 1")
+
+
+def test_times_on_a_timeline_are_in_seconds_as_its_boxes_are() -> None:
+    clip = {"timestamp": 0, "duration": 1_300_000, "url": "https://a.test/v.mp4"}
+    empty = {"timestamp": 0, "duration": 0, "url": "https://a.test/v.mp4"}
+    said = [
+        problem_text(problem)
+        for each in (clip, empty)
+        for problem in CATALOG.function("compose-video").check(
+            {"tracks": [{"id": "a", "type": "video", "keyframes": [each]}]}
+        )
+    ]
+    assert said == [
+        "Must be short enough to end by 1,200 s (got an end at 1,300 s)",
+        "Must be a number of at least 0.001 s",
+    ]
 
 
 def test_a_place_inside_a_value_is_counted_by_the_name_of_what_stands_there() -> None:
     missing = Problem("tracks[3].keyframes[0].timestamp", None, "a whole number")
-    assert inner_place(missing, "tracks[3]") == "clip 1, timestamp"
-    assert inner_place(missing, "tracks") == "no. 4, clip 1, timestamp"
+    assert inner_place(missing, "tracks[3]") == "clip 1, start"
+    assert inner_place(missing, "tracks") == "no. 4, clip 1, start"
     assert inner_place(missing, missing.field) == ""
 
 

@@ -49,29 +49,29 @@ AUTO = {"prompt": "a", "duration": "auto"}
             [
                 "$0.34",
                 "exact",
-                "Balance $100.00 · enough for about 294 more",
+                "Balance $100.00 · about 294 more",
             ],
         ),
         (
             state_of("r1", usd(100), **AUTO),
-            ["$0.97\u2013$7.28", "upper bound", "enough for about 13 more"],
+            ["$0.97\u2013$7.28", "upper bound", "about 13 more"],
         ),
         (
             state_of("text-to-video", usd(10, 680_000, 2)),
             [
-                "Balance $9.32 · $0.68 held · enough for about 27 more",
+                "Balance $9.32 · $0.68 held · about 27 more",
                 "$0.68 is held for 2 jobs in progress",
             ],
         ),
         (
             state_of("text-to-video", replace(usd(100), budget=budget(300_000))),
-            ["Budget $0.70 · enough for about 2 more", "warn"],
+            ["Budget $0.70 · about 2 more", "warn"],
         ),
         (  # the balance has less than the budget
             state_of(
                 "text-to-video", replace(usd(100, 99_500_000, 2), budget=budget(0))
             ),
-            ["Balance $0.50 · $99.50 held · enough for about 1 more"],
+            ["Balance $0.50 · $99.50 held · about 1 more"],
         ),
         (  # of a budget, only what its own jobs hold is said
             state_of(
@@ -79,7 +79,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
                 replace(usd(100, 50_000_000, 7), budget=budget(0, 340_000)),
             ),
             [
-                "Budget $0.66 · $0.34 held · enough for about 1 more",
+                "Budget $0.66 · $0.34 held · about 1 more",
                 "$0.34 is held for jobs in progress",
             ],
         ),

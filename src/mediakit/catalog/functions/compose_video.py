@@ -42,7 +42,7 @@ SPANS = Spans("tracks", "keyframes", "timestamp", "duration", "ms")
 class Keyframe(Part):
     """A media file and when it appears."""
 
-    timestamp: Annotated[float, Field(ge=0), Unit("ms")]
+    timestamp: Annotated[float, Field(ge=0), Unit("ms"), Title("Start")]
     """Where it starts on the timeline."""
     duration: Annotated[float, Field(ge=1), Unit("ms")]
     """How long it stays."""

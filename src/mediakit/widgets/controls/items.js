@@ -41,7 +41,7 @@ CONTROLS.items = (form, spec, at) => {
     draw();
     at.tell();
   });
-  const bar = makeBox("mk-row", head, more, less);
+  const bar = makeBox("mk-row", head, makeBox("mk-row mk-tools", more, less));
   root.append(bar, items);
   return {
     root,

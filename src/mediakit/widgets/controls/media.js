@@ -129,7 +129,7 @@ CONTROLS.media = (form, given, at) => {
     value: () => medium.value,
     changed: at.tell,
   });
-  const line = makeBox("mk-row", medium.input, ...tools.all);
+  const line = makeBox("mk-row", medium.input, makeBox("mk-row mk-tools", ...tools.all));
   const found = makeBox("mk-row mk-media-found", medium.picture, medium.facts);
   root.append(line, tools.uploads.state, tools.panel, found);
   form.media.add(medium);

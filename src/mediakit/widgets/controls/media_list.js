@@ -27,7 +27,7 @@ CONTROLS.media_list = (form, spec, at) => {
       tools.push(row.cite);
     }
     const { picture, input, facts } = row.medium;
-    row.root.append(picture, row.label, input, ...tools, facts, row.note);
+    row.root.append(picture, row.label, input, makeBox("mk-row mk-tools", ...tools), facts, row.note);
     form.media.add(row.medium);
     form.members.add(row);
     rows.push(row);
@@ -87,7 +87,7 @@ CONTROLS.media_list = (form, spec, at) => {
     row.medium.input.focus();
   });
   const tools = mediaTools(form, spec, root, { take, count: () => given().length, value: () => "", changed });
-  const bar = makeBox("mk-row", head, more, ...tools.all);
+  const bar = makeBox("mk-row", head, makeBox("mk-row mk-tools", more, ...tools.all));
   root.append(bar, tools.uploads.state, tools.panel, list);
   arrange();
   return {

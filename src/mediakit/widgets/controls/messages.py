@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from mediakit.catalog import Catalog
+from mediakit.clock import MS_PER_S
 from mediakit.rules import Problem, ValueDescription, all_of
 from mediakit.schema import FieldSpec
 
@@ -36,13 +37,17 @@ STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
 RANGE = re.compile(r"(?<=\()(\d[\d,]*) to (\d[\d,]*)(?= characters\))")
+MILLISECONDS = re.compile(
+    r"(\d[\d,.]*) ms\b|(?<=of at least )(\d[\d,.]*) milliseconds?\b"
+)
+"""A time on a timeline, whose boxes are in seconds."""
 SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 """An API name of several words, in a sentence of a rule."""
 OTHERS = re.compile(r"(?<= unless ).*(?= is given)")
 """Alternative fields, by name."""
 DESCRIBED = {"modify_region_roi": "Describe the region to replace"}
 """How to enter a value, if not "Enter a ..."."""
-SPAN_WORDS = {"keyframes": "clips"}
+SPAN_WORDS = {"keyframes": "clips", "timestamp": "start"}
 """The names that video editors use for items on a timeline, by API name."""
 OPTION_TITLES = {("Audio", "native"): "Generated"}
 """Clearer names of choices, by the title of their field."""
@@ -226,7 +231,17 @@ def problem_text(problem: Problem) -> str:
     # For people, null is nothing.
     words = words.replace(", or null", ", or nothing")
     aside = "" if problem.message else _hidden(got)
-    return f"{words} ({aside})" if aside else words
+    return _in_seconds(f"{words} ({aside})" if aside else words)
+
+
+def _in_seconds(text: str) -> str:
+    """Return a sentence on a timeline with its times in seconds, as its boxes are."""
+
+    def in_seconds(time: re.Match[str]) -> str:
+        number = float((time[1] or time[2]).replace(",", ""))
+        return f"{number / MS_PER_S:,.12g} s"
+
+    return MILLISECONDS.sub(in_seconds, text)
 
 
 def _hidden(got: object) -> str:

@@ -182,15 +182,18 @@ class Row {
   }
 }
 
-// The summary of a folded row: "video · intro · 2 clips", "timestamp 500 · a.png".
+// The summary of a folded row: "video · intro · 2 clips", "start 0.5 s · a.png".
 function summaryOf(wire, item) {
   if (!wire?.of) return typeof wire === "string" ? shortName(wire) : "";
   const { fields = [] } = item.variants?.[wire.tag] ?? item;
-  const labelOf = (name) => (fields.find((each) => each.name === name)?.label ?? name).toLowerCase();
+  const fieldOf = (name) => fields.find((each) => each.name === name);
+  const labelOf = (name) => (fieldOf(name)?.label ?? name).toLowerCase();
   const facts = Object.entries(wire.of).map(([name, value]) => {
     if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? labelOf(name).replace(/s$/, "") : labelOf(name)}`;
     if (typeof value !== "string" || !value) return "";
-    return Number.isFinite(Number(value)) ? `${name} ${value}` : shortName(value);
+    if (!Number.isFinite(Number(value))) return shortName(value);
+    if (!fieldOf(name)?.in_seconds) return `${name} ${value}`;
+    return `${labelOf(name).replace(" (s)", "")} ${scaled(value, 0.001)} s`;
   });
   return [wire.tag, ...facts].filter(Boolean).slice(0, 4).join(" · ");
 }

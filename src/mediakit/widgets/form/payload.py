@@ -167,7 +167,7 @@ def funds_text(funds: Funds, affordability: Affordability) -> str:
     if funds.held_text:
         facts.append(f"{format_cents(funds.held_now_micro_usd)} held")
     if affordability.count:
-        facts.append(f"enough for about {affordability.count:,} more")
+        facts.append(f"about {affordability.count:,} more")
     if funds.read_at is not None:
         facts.append(f"{funds.read_at.astimezone():%H:%M}")
     return " · ".join(facts)

@@ -405,7 +405,8 @@ class FormState:
         if self.problems_of(root.name) and not is_inner_gap:
             correct = f"Correct the {mid_sentence(label_of(root))}"
             do = how_to_give(root) if first.is_missing else correct
-            return f"{do} to continue."
+            says_so = self.estimate_gap == f"{do} to see the price."
+            return "" if says_so else f"{do} to continue."
         return self.submit_reason or ""
 
     @property

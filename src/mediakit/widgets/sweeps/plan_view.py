@@ -138,7 +138,7 @@ class PlanView:
         self._budget = make(
             w.Text,
             description="Budget",
-            placeholder="such as $5; leave blank for no limit",
+            placeholder="$5, or blank for no limit",
             continuous_update=True,
         )
         self._run = make(w.Button, "mk-go mk-paid")

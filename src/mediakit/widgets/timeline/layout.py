@@ -232,7 +232,7 @@ def _span_name(axis: Axis) -> str:
 def _hint(axis: Axis) -> str:
     return (
         f"Double-click a row to add its first {_span_name(axis)}, then choose its file "
-        "below; or add a row."
+        f"below; or add a {mid_sentence(one_of(label_of(axis.spec)))}."
     )
 
 

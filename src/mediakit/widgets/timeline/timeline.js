@@ -549,7 +549,7 @@ class Timeline {
     const root = make("div", "mk-tl-row");
     const name = make("div", "mk-tl-name mk-cut");
     const kind = make("span");
-    const bare = makeButton("Place", "", null, "mk-link");
+    const bare = makeButton("", "", null, "mk-link");
     const lane = make("div", "mk-tl-lane");
     const head = makeBox("mk-tl-head", name, makeBox("mk-tl-facts mk-quiet mk-cut", kind, " ", bare));
     root.append(head, lane);
@@ -566,6 +566,7 @@ class Timeline {
     view.name.title = row.name;
     write(view.kind, row.kind);
     view.bare.hidden = !row.bare.length;
+    write(view.bare, `Add ${span_name}`);
     const words = `${many(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
     view.bare.title = titleCase(words);

@@ -209,6 +209,7 @@ class Form {
     const member = { spec, where: at.where, note: make("div", "mk-note mk-small-print"), used: false, isInner: Boolean(at.isInner) };
     const tell = () => {
       member.used = true;
+      member.aside = "";
       at.tell();
     };
     const control = CONTROLS[spec.kind](this, spec, { ...at, tell });
@@ -344,15 +345,19 @@ class Form {
 
   // Renumbers the citations in the prompt, and removes those of removed media.
   renumber(tag, numbers) {
-    const { control } = this.fields.get("prompt");
+    const member = this.fields.get("prompt");
+    const { control } = member;
     const text = control.read();
+    const removed = new Set();
     const changed = text.replace(new RegExp(`( ?)${tag}(\\d+)(?!\\d)`, "g"), (found, space, number) => {
       const next = numbers[number - 1];
       if (next === undefined) return found;
+      if (!next) removed.add(`${tag}${number}`);
       return next ? `${space}${tag}${next}` : "";
     });
     if (changed === text) return;
     control.write(changed);
+    member.aside = removed.size ? `${[...removed].join(", ")} was removed from the prompt, too` : "";
     this.edited("prompt");
   }
 
@@ -503,6 +508,7 @@ class Form {
     if (reason) text = reason;
     else if (notes) [text, tone] = [notes.map((each) => each.text).join("; "), notes[0].tone];
     else text = member.control?.note?.() ?? "";
+    if (member.aside) text = [text, member.aside].filter(Boolean).join("; ");
     member.note.className = `mk-note mk-small-print mk-${tone}`;
     write(member.note, text);
     const { input } = member.control ?? {};

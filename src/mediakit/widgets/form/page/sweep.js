@@ -12,7 +12,7 @@ class Sweep {
     ticks.setAttribute("aria-label", "What varies");
     this.boxes = make("div", "mk-flow mk-fields");
     this.takes = this.textBox("Takes", { inputMode: "numeric", title: "Results per combination" }, "takes");
-    this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
+    this.budget = this.textBox("Budget", { placeholder: "$5, or blank for no limit" }, "budget");
     this.plan = makeRole("", "status");
     this.status = makeRole("mk-quiet", "status");
     this.fits = makeRole("mk-quiet", "status");
