@@ -1,4 +1,4 @@
-"""What every test stands on: settings of nobody, and properties without deadlines."""
+"""Shared fixtures: neutral settings, and property tests without deadlines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.new_history import with_history
 from tests.support.priced_service import PricedService
 from tests.support.soak import IS_SOAK, trials
 
-# A machine that is shared may be slow: time is measured in benchmarks/, never here.
+# A shared machine may be slow: time is measured only in benchmarks/.
 settings.register_profile("test", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("soak", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile("soak" if IS_SOAK else "test")
@@ -46,7 +46,7 @@ PERSONAL = (
 
 @pytest.fixture(scope="session", autouse=True)
 def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the tests away from the person's history and from any hosted service."""
+    """Isolate the tests from the user's history and from hosted services."""
     with pytest.MonkeyPatch.context() as patch:
         for name in PERSONAL:
             patch.delenv(name, raising=False)
@@ -66,7 +66,7 @@ def _render_workers_stay() -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave alone modules of the soak, which may import packages that only it has."""
+    """Ignore modules of the soak, which may import packages that only it installs."""
     if IS_SOAK or collection_path.suffix != ".py":
         return None
     return "\npytestmark = pytest.mark.soak\n" in collection_path.read_text() or None
@@ -81,7 +81,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Function]
 ) -> None:
-    """Leave to `make soak`, which runs everything, what is marked `soak`.
+    """Deselect tests marked `soak`, unless `make soak` runs everything.
 
     Tests that share a browser or a Postgres run in one process each.
     """
@@ -110,12 +110,12 @@ def no_garbage_collection() -> Iterator[None]:
 
 @pytest.fixture
 def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Give what prints a text when all tests are over, out of xdist's workers too."""
+    """Return a function that prints a text after all tests, even in xdist's workers."""
     return lambda text: record_property(TOLD, text)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what the tests have told."""
+    """Print the texts that tests reported."""
     reports = (one for kind in terminalreporter.stats.values() for one in kind)
     for report in reports:
         if getattr(report, "when", None) == "call":
@@ -142,7 +142,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 @pytest.fixture
 def own_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
-    """Give a client that nobody shares the balance with."""
+    """Return a client with a balance of its own."""
     service = mediakit_sandbox.base_url, mediakit_sandbox.api_key
     with Client(*service, catalog=Catalog.default()) as client:
         yield client
@@ -150,7 +150,7 @@ def own_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
 
 @pytest.fixture
 def priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PricedService]:
-    """Give a service in memory whose prices change, and close its clients."""
+    """Return an in-memory service whose prices change; close its clients afterwards."""
     service = PricedService(tmp_path, monkeypatch)
     yield service
     service.close()
@@ -158,7 +158,7 @@ def priced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PricedSe
 
 @pytest.fixture
 def client(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
-    """Give a client of that sandbox with a history of its own."""
+    """Return a client of that sandbox with a new history."""
     # Reading the functions of the service takes longer than most tests.
     catalog, home = Catalog.default(), with_history(tmp_path / "home")
     service = sandbox.base_url, sandbox.api_key

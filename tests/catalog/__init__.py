@@ -1,1 +1,1 @@
-"""Functions, prices and foreign documents, against the tables of tests/spec."""
+"""Tests of functions, prices and OpenAPI documents against the tables in tests/spec."""

@@ -1,8 +1,8 @@
-"""Bodies as public services of media generation describe them: each shape once.
+"""Request bodies as described by public media generation services: each shape once.
 
 Names, types, choices and bounds only, each under a path of this interface; of long
-lists of choices a few. Below each document stand bodies that its service takes, and
-bodies that it refuses, with the field that is at fault.
+lists of choices a few. Each document is followed by accepted bodies, and by rejected
+bodies with the invalid field.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def or_null(schema: Json) -> Json:
 
 @dataclass(frozen=True)
 class Api:
-    """What a service describes, and bodies by function.
+    """A service's document, and bodies by function.
 
     Args:
         name: The service.
@@ -70,9 +70,9 @@ class Api:
         bodies: The schema of each function's body.
         schemas: What the schemas refer to.
         right: Bodies that are taken.
-        wrong: Bodies that are refused, each with the field at fault.
-        others: Functions whose body is no JSON, by the content type.
-        left_out: What those take that cannot be offered.
+        wrong: Rejected bodies, each with the invalid field.
+        others: Functions whose body is not JSON, with its content type.
+        left_out: The content types of functions that cannot be offered.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Arguments beside the declared fields: `extra`, and the webhook URL."""
+"""Arguments besides the declared fields: `extra`, and the webhook URL."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ HALF_A_PAIR = "\ud800"
     ],
     ids=["nan", "object", "half a pair", "a set in extra", "half in extra", "webhook"],
 )
-def test_a_value_that_is_not_json_is_refused_by_the_name_of_its_field(
+def test_a_value_that_is_not_json_is_rejected_and_its_field_is_named(
     client: Client, field: str, call: dict[str, Any]
 ) -> None:
     with pytest.raises(InputError, match=r"Nothing was sent") as caught:
@@ -79,7 +79,7 @@ def test_a_value_that_is_not_json_is_refused_by_the_name_of_its_field(
     assert client.history.frame().empty
 
 
-def test_a_number_that_is_written_with_a_point_is_the_same_request(
+def test_a_whole_number_with_a_decimal_point_makes_the_same_request(
     client: Client, tmp_path: Path
 ) -> None:
     image_url = client.upload(make_png(tmp_path / "a.png", (64, 48)))

@@ -23,7 +23,7 @@ def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:
     assert caught.value.field == "function"
 
 
-def test_a_name_without_near_names_gets_the_whole_list() -> None:
+def test_a_name_unlike_any_other_is_answered_with_the_whole_list() -> None:
     kinds = sorted(function.kind for function in CATALOG)
 
     with pytest.raises(InputError) as caught:
@@ -60,7 +60,7 @@ def test_reported_tokens_make_the_price_exact(tokens: int) -> None:
 
 
 def every_value(spec):
-    """Give a value for a field that names media in each place that can."""
+    """Return a value of a field with media in every place that accepts them."""
     if spec.media_kind:
         return "cat.png"
     if spec.item is not None:
@@ -74,7 +74,7 @@ def every_value(spec):
 
 
 @pytest.mark.parametrize("kind", sorted(f.kind for f in Catalog.default()))
-def test_no_medium_of_a_body_is_overlooked(kind):
+def test_all_media_of_a_body_are_found(kind):
     function = Catalog.default().function(kind)
     body = {name: every_value(spec) for name, spec in function.fields.items()}
     named = str(body).count("cat.png")
@@ -83,7 +83,7 @@ def test_no_medium_of_a_body_is_overlooked(kind):
     assert str(changed).count("dog.png") == named
 
 
-def test_a_function_is_described_where_python_keeps_no_docstrings() -> None:
+def test_a_function_is_described_when_python_drops_docstrings() -> None:
     class Paint(MediaRequest, kind="paint", choose="A picture from words."):
         prompt: str
 

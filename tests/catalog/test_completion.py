@@ -29,7 +29,7 @@ takes_completions = pytest.mark.skipif(
 
 @pytest.fixture
 def shell(client: Client) -> Iterator[Any]:
-    """Give a shell of its own, in which `client` is a client."""
+    """Return a new shell in which `client` is a client."""
     shell: Any = InteractiveShell()
     shell.user_ns.update(client=client, other=object(), box={"client": client})
     yield shell
@@ -43,7 +43,7 @@ def complete(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Complete:
-    """Give the texts that Tab offers at the end of some code, as they would stand."""
+    """Return the texts that Tab offers at the end of the code, as inserted."""
     load(shell)
     # While another process writes the cache that both share, jedi may find nothing.
     cache = tmp_path_factory.getbasetemp() / "jedi"
@@ -138,7 +138,7 @@ def test_nothing_is_offered_elsewhere(client: Client, code: str) -> None:
 
 
 @takes_completions
-def test_connecting_is_enough_for_calls_to_be_completed(
+def test_connecting_is_enough_for_tab_completion_in_calls(
     shell: Any,
     sandbox: RunningSandbox,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""Bodies against the whole schema of a service's document, by jsonschema."""
+"""Our validation of bodies compared with jsonschema's, for a service's whole schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def field(schema: Json) -> Json:
 
 
 URL, FILE = obj("url", url=TEXT), obj("id", id=WHOLE)
-# A schema, bodies that it accepts, and bodies that it refuses with what is said.
+# A schema, bodies that it accepts, and bodies that it rejects, with the message.
 Row = tuple[Json, list[Json], list[tuple[Json, str]]]
 ROWS: list[Row] = [
     (
@@ -212,7 +212,7 @@ def test_a_default_that_the_document_refuses_beside_other_fields_is_not_sent() -
     assert len(function.check({"image": "a", "seed": 7})) == 1
 
 
-def test_what_the_service_sets_and_the_webhook_are_not_missing() -> None:
+def test_read_only_fields_and_the_webhook_are_not_required() -> None:
     schema = obj(
         "id prompt webhook_url",
         id={**TEXT, "readOnly": True},
@@ -235,7 +235,7 @@ def test_a_discriminator_names_the_alternative_that_counts() -> None:
     assert problem.sentence == "x.lives must be a whole number (got 'many')"
 
 
-def test_parts_that_apply_together_do_not_refuse_the_names_of_each_other() -> None:
+def test_schemas_combined_with_all_of_accept_the_names_of_each_other() -> None:
     parts = [closed("prompt", prompt=TEXT), closed("", seed=WHOLE)]
     function = function_of({"allOf": parts})
 
@@ -251,7 +251,7 @@ def _one_of(validator: Any, members: Any, value: Any, schema: Any) -> Any:
 
 
 def lenient(schema: Json) -> Any:
-    """Return jsonschema's check, with texts and numbers of several alternatives."""
+    """Return jsonschema's verdict, with strings and numbers of several alternatives."""
     cls = jsonschema.validators.extend(
         jsonschema.Draft202012Validator, {"oneOf": _one_of}
     )
@@ -335,7 +335,7 @@ SCHEMAS = st.recursive(
 
 @settings(max_examples=trials(200, soak=2_000))
 @given(schema=SCHEMAS, definition=SCHEMAS, value=VALUES)
-def test_the_check_of_any_schema_is_that_of_jsonschema(
+def test_validation_agrees_with_jsonschema_for_any_schema(
     schema: Any, definition: Any, value: object
 ) -> None:
     # A definition that refers to itself may have no value at all.

@@ -40,7 +40,7 @@ def document_with(path: str, schema: object, **operation: Any) -> Json:
 
 
 def without_extension(part: Any) -> Any:
-    """Return the document as another service might write it."""
+    """Return the document in the style of another service."""
     if isinstance(part, dict):
         words = ("x-mediakit", "description", "title")
         return {
@@ -138,7 +138,7 @@ def test_a_document_without_usable_functions_is_refused(
 
 
 def with_odd_bodies() -> Json:
-    """Describe one function that can be offered, and three whose bodies are odd."""
+    """Describe one supported function, and three with unsupported bodies."""
     prompt = {"type": "object", "properties": {"prompt": {"type": "string"}}}
     items = {"type": "array", "items": prompt}
     document = document_with("/v1/media/acme/swift/make-image", prompt)
@@ -310,7 +310,7 @@ def test_a_body_may_refer_to_definitions_of_its_own() -> None:
     assert [*function.fields] == ["prompt", "duration"]
 
 
-def test_a_document_that_is_no_file_reads_no_files(tmp_path: Path) -> None:
+def test_a_document_that_is_not_a_file_reads_no_files(tmp_path: Path) -> None:
     write(tmp_path / "t2v.json", T2V)
     document = document_with(DREAM, {"$ref": f"{tmp_path}/t2v.json"})
 
@@ -373,7 +373,7 @@ def test_the_refusal_of_a_document_names_a_path_that_it_has() -> None:
 
 
 @pytest.mark.parametrize("source", [[], None, 5, b"{}", [DOCUMENT]], ids=repr)
-def test_what_is_no_document_is_refused(source: Any) -> None:
+def test_a_value_that_is_not_a_document_is_rejected(source: Any) -> None:
     with pytest.raises(InputError, match="a JSON object, or its text, file or"):
         Catalog.from_openapi(source)
 
@@ -395,13 +395,13 @@ def test_yaml_is_refused_with_the_advice_to_convert_it(
             Catalog.from_openapi(source)
 
 
-def test_a_text_is_read_and_one_that_is_cut_off_is_refused() -> None:
+def test_a_text_is_read_and_a_truncated_one_is_rejected() -> None:
     assert len(Catalog.from_openapi(f"\n {json.dumps(DOCUMENT)}")) == len(DECLARED)
     with pytest.raises(InputError, match="the text, which is not JSON"):
         Catalog.from_openapi(json.dumps(DOCUMENT)[:-1])
 
 
-def test_a_file_is_read_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
+def test_a_file_is_read_and_an_unreadable_one_is_named(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(DOCUMENT), "utf-8")
 
     assert len(Catalog.from_openapi(str(tmp_path / "good.json"))) == len(DECLARED)
@@ -438,7 +438,7 @@ def test_certificates_of_the_environment_are_trusted_on_loopback_and_no_proxy_is
         assert len(Catalog.from_openapi(server.base_url)) == len(DECLARED)
 
 
-def test_what_the_url_of_a_document_does_not_need_does_not_matter(
+def test_unusable_settings_that_a_document_url_does_not_need_are_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "socks://127.0.0.1:1")
@@ -491,6 +491,6 @@ def test_a_variable_that_the_url_of_a_document_needs_is_named(
         (hangs_up, "a URL that answers"),
     ],
 )
-def test_a_url_without_an_answer_is_refused(script: Script, words: str) -> None:
+def test_a_url_that_does_not_respond_is_rejected(script: Script, words: str) -> None:
     with ScriptedServer(script) as server, pytest.raises(InputError, match=words):
         Catalog.from_openapi(server.base_url)

@@ -311,7 +311,7 @@ UNREADABLE: list[object] = [
 ANY_VALUES = ("text", 5, [1], {"a": {"b": None}})
 
 
-def test_what_has_no_control_takes_json_and_is_checked() -> None:
+def test_a_field_without_a_control_takes_json_and_is_validated() -> None:
     def check(schema: Json) -> None:
         function = function_of({"x": schema})
         oracle = jsonschema.Draft202012Validator(schema)
@@ -502,7 +502,7 @@ def test_the_schema_decides_whether_further_names_are_accepted() -> None:
     [{"description": "Words."}, {"description": "Words.", "title": "X"}, {"x-a": 1}],
     ids=str,
 )
-def test_words_beside_a_reference_change_no_values(beside: Json) -> None:
+def test_keywords_beside_a_reference_change_no_values(beside: Json) -> None:
     definitions = {"C": {"type": "string", "enum": ["a", "b"]}}
     for schema in (
         {"allOf": [{"$ref": "#/$defs/C"}, beside]},
@@ -573,7 +573,7 @@ def test_every_document_and_body_is_handled(
 MALFORMED = (None, True, 5, "a", [5], [[5]], {"p": None}, {"p": 5}, {"p": [[5]]})
 
 
-def test_a_keyword_with_a_value_of_the_wrong_kind_is_no_error_of_ours() -> None:
+def test_a_keyword_with_an_invalid_value_raises_no_internal_error() -> None:
     values = ({"p": 1}, [1, 1], "a", 1, None)
 
     def check(row: tuple[str, object]) -> None:
@@ -671,7 +671,7 @@ def test_values_that_the_schema_accepts_are_not_refused(
     assert not (accepted and problems)
 
 
-def test_a_long_list_of_values_is_cut_in_a_sentence() -> None:
+def test_a_long_list_of_values_is_shortened_in_a_message() -> None:
     function = function_of({"voice": {"enum": [f"voice-{n:03}" for n in range(300)]}})
     [problem] = function.check({"voice": "mine"})
 

@@ -105,7 +105,7 @@ def test_a_length_over_a_limit_by_rounding_costs_as_much_as_the_limit(
 
 
 def charged(function: Function, body: dict[str, Any], seconds: dict[str, float]) -> int:
-    """Charge a body as the sandbox does after its job was made, 3 s long."""
+    """Charge a body as the sandbox does after its job was created, 3 s long."""
     canonical = function.canonical_body(body)
     output_ms = None if function.media_type == "image" else 3_000
     usage = usage_of(function, canonical, output_ms)
@@ -115,7 +115,7 @@ def charged(function: Function, body: dict[str, Any], seconds: dict[str, float])
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
-def test_the_open_values_of_a_body_are_known_for_every_function(
+def test_values_unknown_before_rendering_are_declared_for_every_function(
     function: Function,
 ) -> None:
     unpriced = {"r1-finalize", "r3b", "r5b", "text-to-image", "image-to-image"}

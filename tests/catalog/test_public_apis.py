@@ -1,4 +1,4 @@
-"""Functions in the documents of public services: read, checked, shown, described."""
+"""Functions in documents of public services: parsed, validated, shown and described."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_bodies_that_the_service_refuses_are_refused_by_field(
 
 
 def holds(sent: Any, given: Any) -> bool:
-    """Tell whether a form sends what was given; it shows the defaults of objects."""
+    """Return whether a form sends the given body, plus defaults of objects."""
     if isinstance(given, dict):
         return all(v is None or holds(sent.get(n), v) for n, v in given.items())
     if isinstance(given, list):
@@ -120,5 +120,5 @@ def test_the_sandbox_describes_them_so_that_they_are_read_again(api: Api) -> Non
 
 @cache
 def check_schema(text: str) -> None:
-    """Check a schema; most of a document are the same in each of them."""
+    """Validate a schema; cached, because most parts of a document repeat."""
     jsonschema.Draft202012Validator.check_schema(json.loads(text))

@@ -98,7 +98,7 @@ def test_names_that_the_service_accepts_are_refused_by_the_client_alone(
 
 
 @pytest.mark.parametrize("kind", PRICED)
-def test_a_price_is_the_one_of_the_price_list(kind: str) -> None:
+def test_a_price_equals_that_of_the_price_list(kind: str) -> None:
     function = CATALOG.function(kind)
 
     def check(row: dict[str, Any]) -> None:

@@ -73,7 +73,7 @@ BAD: list[tuple[Json, str]] = [
 ]
 
 
-def test_a_body_of_any_of_them_is_accepted_and_a_form_sends_it() -> None:
+def test_a_body_of_any_variant_is_accepted_and_a_form_sends_it() -> None:
     def check(body: Json) -> None:
         state = filled(FormState.start(FUNCTION, body))
         assert FUNCTION.check(body) == []
@@ -94,7 +94,7 @@ def test_any_other_body_is_refused_in_a_sentence() -> None:
     assert_each(BAD, check)
 
 
-def test_the_fields_are_those_of_all() -> None:
+def test_the_fields_are_those_of_all_variants() -> None:
     fields = FUNCTION.fields
 
     assert next(iter(fields)) == "model"
@@ -119,7 +119,7 @@ def test_its_json_schema_is_equivalent_and_is_read_again() -> None:
     assert again.json_schema() == schema
 
 
-def test_a_form_has_the_fields_of_the_chosen_one() -> None:
+def test_a_form_has_the_fields_of_the_chosen_variant() -> None:
     begun = filled(FormState.start(FUNCTION))
     swift = begun.with_value("model", "swift")
     grand = begun.with_value("model", "grand")
@@ -133,7 +133,7 @@ def test_a_form_has_the_fields_of_the_chosen_one() -> None:
     assert grand.required == {"model", "prompt", "image_url"}
 
 
-def test_a_value_that_the_chosen_one_refuses_becomes_its_default(
+def test_a_value_that_the_chosen_variant_rejects_becomes_its_default(
     client: Client,
 ) -> None:
     form = Form(client, FUNCTION, {"model": "grand", "prompt": "a", "ratio": "1:1"})

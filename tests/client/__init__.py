@@ -1,1 +1,1 @@
-"""The client against the sandbox and against servers that misbehave."""
+"""Tests of the client against the sandbox and against misbehaving servers."""

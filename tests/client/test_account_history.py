@@ -39,7 +39,7 @@ def account_history(history: History) -> AccountHistory:
 
 
 def at_once(*writes: Any) -> list[Any]:
-    """Await all on one event loop; errors are returned."""
+    """Await all coroutines on one event loop; return errors as values."""
 
     async def gathered() -> list[Any]:
         return await asyncio.gather(*writes, return_exceptions=True)
@@ -63,10 +63,10 @@ def in_time(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-# -- a file that another program holds ------------------------------------------------
+# -- a history file locked by another program ------------------------------------------
 
 
-def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
+def test_an_update_that_a_full_disk_rejects_is_written_once_there_is_space(
     history: History, caplog: pytest.LogCaptureFixture
 ) -> None:
     account_history = AccountHistory(history, SERVICE, retry_after_s=0.01)
@@ -84,7 +84,7 @@ def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
     assert "The disk is full. Trying again in 0 s." in caplog.text
 
 
-def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(
+def test_the_event_loop_never_waits_for_a_database_server(
     postgres_url: str,
 ) -> None:
     used: list[threading.Thread] = []
@@ -103,7 +103,7 @@ def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(
     assert threading.current_thread() not in used
 
 
-# -- a client whose history another program holds -------------------------------------
+# -- a client whose history is locked by another program -------------------------------
 
 
 def test_while_another_program_locks_the_history_jobs_continue_and_are_recorded_later(
@@ -129,7 +129,7 @@ def test_while_another_program_locks_the_history_jobs_continue_and_are_recorded_
     in_time(is_recorded)
 
 
-def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
+def test_a_submit_reports_a_locked_history_and_is_made_once(
     own_client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")

@@ -56,7 +56,7 @@ def test_the_main_job_ends_with_a_file_and_the_estimated_charge(
     assert list(tmp_path.glob("*.part")) == []
 
 
-def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
+def test_charges_in_five_places_agree_to_the_micro_dollar(tmp_path: Path) -> None:
     settings = Sandbox(
         tmp_path / "data", speed=20, sketch=True, balance_micro_usd=50_000_000
     )
@@ -87,7 +87,7 @@ def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_charges_are_summed_from_a_day_or_an_instant_on(own_client: Client) -> None:
+def test_charges_are_summed_since_a_day_or_an_instant(own_client: Client) -> None:
     settled(own_client.submit("text-to-video", prompt="a", duration=3))
     total_micro_usd = own_client.history.settled_total_micro_usd
 
@@ -98,7 +98,7 @@ def test_charges_are_summed_from_a_day_or_an_instant_on(own_client: Client) -> N
             total_micro_usd(since=since)
 
 
-def test_the_same_call_is_the_same_job_and_the_next_take_is_another(
+def test_the_same_call_returns_the_same_job_and_the_next_take_makes_another(
     client: Client,
 ) -> None:
     first = settled(client.submit("text-to-video", prompt="one", duration=3))
@@ -192,7 +192,7 @@ def test_a_wrong_argument_is_named_and_nothing_is_sent(client: Client) -> None:
         mk.estimate("text-to-video", "prompt")  # type: ignore[arg-type]
 
 
-def test_a_file_that_vanished_or_is_no_picture_is_named(
+def test_a_missing_file_or_one_that_is_not_a_picture_is_named(
     client: Client, tmp_path: Path
 ) -> None:
     text = tmp_path / "notes.txt"
@@ -261,7 +261,7 @@ def test_local_files_deep_in_a_body_are_uploaded(
 @pytest.mark.parametrize(
     "url", ["ftp://a.test/y.png", "s3://kept/y.png", "FILE:///y.png", "data:,a//b"]
 )
-def test_a_url_that_the_service_cannot_fetch_is_quoted_as_it_came(
+def test_a_url_that_the_service_cannot_fetch_is_quoted_unchanged(
     client: Client, url: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -277,7 +277,7 @@ def upscale_micro_usd(seconds: float) -> int:
     return round(seconds * 76_000)
 
 
-def test_the_length_of_a_clip_behind_a_url_firms_up_the_price(
+def test_the_length_of_a_clip_at_a_url_makes_the_price_exact(
     client: Client, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
@@ -290,7 +290,7 @@ def test_the_length_of_a_clip_behind_a_url_firms_up_the_price(
     assert "x-api-key" not in asked
 
 
-def test_a_length_that_is_given_is_not_looked_for(
+def test_a_given_length_is_not_read_from_the_clip(
     client: Client, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
@@ -303,7 +303,7 @@ def test_a_length_that_is_given_is_not_looked_for(
     assert server.requests == []
 
 
-def test_another_take_is_priced_by_the_clip_as_it_is_or_at_the_larger_price(
+def test_another_take_is_priced_by_the_current_clip_or_at_the_higher_price(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     def priced(url: str, job_id: str | None, **more: Any) -> Job:
@@ -317,7 +317,7 @@ def test_another_take_is_priced_by_the_clip_as_it_is_or_at_the_larger_price(
         url = server.url("a.mp4")
         first = priced(url, None, seconds={url: 90})
         second = priced(url, first.id)
-        server.files.clear()  # it cannot be read any more
+        server.files.clear()  # it can no longer be read
         third = priced(url, first.id)
 
     estimates = [each.state.estimate for each in (first, second, third)]
@@ -325,7 +325,7 @@ def test_another_take_is_priced_by_the_clip_as_it_is_or_at_the_larger_price(
     assert [each and each.high for each in estimates] == expected
 
 
-def test_nothing_is_looked_for_that_the_price_does_not_depend_on(
+def test_media_that_do_not_affect_the_price_are_not_read(
     client: Client,
 ) -> None:
     with FileServer({}) as server:
@@ -338,7 +338,7 @@ def test_nothing_is_looked_for_that_the_price_does_not_depend_on(
     assert server.requests == []
 
 
-def test_a_clip_that_cannot_be_looked_at_leaves_the_price_open_for_a_minute(
+def test_an_unreadable_clip_leaves_the_price_unbounded_for_a_minute(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
@@ -358,7 +358,7 @@ def test_a_clip_that_cannot_be_looked_at_leaves_the_price_open_for_a_minute(
             server.files["late.mp4"] = clip.read_bytes()
 
 
-def test_a_clip_behind_a_url_that_will_not_do_is_refused_before_it_is_sent(
+def test_an_unsuitable_clip_at_a_url_is_rejected_before_sending(
     client: Client, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 3.0)
@@ -373,7 +373,7 @@ def test_a_clip_behind_a_url_that_will_not_do_is_refused_before_it_is_sent(
     assert len(client.history.frame()) == 0
 
 
-def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
+def test_a_likely_mistake_is_reported_once_and_still_sent(
     client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
@@ -399,7 +399,7 @@ def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
     ],
     ids=["asked to wait", "slow"],
 )
-def test_a_submit_that_takes_long_says_why_once(
+def test_a_slow_submit_explains_why_once(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     fault: dict[str, Any],
@@ -420,7 +420,7 @@ def test_a_submit_that_takes_long_says_why_once(
     running.stop()
 
 
-def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
+def test_a_slow_upload_reports_its_progress_repeatedly(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
@@ -470,7 +470,7 @@ def test_an_erased_job_is_not_submitted_again_silently(client: Client) -> None:
     assert job.charge_micro_usd == 204_000
 
 
-def test_a_job_that_failed_says_so_again_and_is_not_submitted_again(
+def test_a_failed_job_raises_again_and_is_not_resubmitted(
     client: Client, tmp_path: Path
 ) -> None:
     broken = f"{client.service.base_url}/files/nothing-here.png"
@@ -487,7 +487,7 @@ def test_a_job_that_failed_says_so_again_and_is_not_submitted_again(
     assert second.value.job.id == job.id
 
 
-def test_a_job_is_picked_up_by_its_id(client: Client) -> None:
+def test_a_job_is_returned_by_its_id(client: Client) -> None:
     job = client.submit("text-to-video", prompt="by id", duration=3)
 
     assert client.job(job.id).wait(PATIENCE_S).state.prompt == "by id"
@@ -495,7 +495,7 @@ def test_a_job_is_picked_up_by_its_id(client: Client) -> None:
         client.job("media_none")
 
 
-def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
+def test_an_async_client_is_opened_by_its_first_call_and_not_by_its_repr(
     tmp_path: Path,
 ) -> None:
     def written() -> list[Path]:
@@ -532,7 +532,7 @@ INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output", "recipe_edit
         (HistoryView, AsyncHistoryView, set()),
     ],
 )
-def test_a_blocking_class_has_the_methods_of_the_awaited_one(
+def test_a_blocking_class_has_the_methods_of_its_async_counterpart(
     blocking: type, awaited: type, on_one_side: set[str]
 ) -> None:
     def signatures(kind: type) -> set[tuple[str, str]]:

@@ -49,7 +49,7 @@ def test_settings_do_not_show_the_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"<html>Sign in", b'{"signed_in": false}', b"[]"])
-def test_a_page_that_answers_everything_is_no_service_and_names_no_document(
+def test_a_page_that_returns_200_for_every_path_is_not_taken_for_a_service(
     content: bytes, tmp_path: Path
 ) -> None:
     with (
@@ -72,7 +72,7 @@ def test_a_page_that_answers_everything_is_no_service_and_names_no_document(
         ),
     ],
 )
-def test_half_a_service_is_refused_with_what_is_missing(
+def test_an_incomplete_setting_of_a_service_is_rejected_and_the_missing_one_named(
     tmp_path: Path, environ: dict[str, str], field: str, words: str
 ) -> None:
     with pytest.raises(InputError, match=words) as caught:
@@ -108,13 +108,13 @@ def test_a_service_is_the_same_however_its_url_is_spelled(url: str) -> None:
         "http://[::1",
     ],
 )
-def test_what_is_no_url_of_a_service_is_refused_in_a_sentence(url: str) -> None:
+def test_an_invalid_service_url_is_rejected_with_a_readable_message(url: str) -> None:
     for make in (Settings.read, Service):
         with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
             make(url, "key-0123456789")
 
 
-def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:
+def test_a_key_that_is_not_text_is_rejected_without_being_shown() -> None:
     with pytest.raises(InputError, match=r"^api_key must be .* as text") as caught:
         Settings.read(URL, 123456789)  # type: ignore[arg-type]
     assert "123456789" not in str(caught.value)
@@ -152,7 +152,7 @@ def test_a_key_in_quotes_is_refused_without_being_shown(key: str) -> None:
 @pytest.mark.parametrize(
     "body", [b"<html><h1>404 Not Found", b"{}", b'{"message":"x"}']
 )
-def test_where_there_is_no_balance_the_base_url_is_named(
+def test_a_service_without_a_balance_suggests_checking_the_base_url(
     path: str, hint: str, body: bytes, tmp_path: Path
 ) -> None:
     missing = answers_always(page(body, status="404 Not Found"))
@@ -253,7 +253,7 @@ def test_a_service_is_described_by_its_own_document(tmp_path: Path) -> None:
         "acme/swift-2/dub",
         "acme/grand-1/text-to-video",
     ]
-    # What is bound by hand lies on top of what the document says.
+    # Bindings in the file override the document.
     assert catalog.function("text-to-video").estimate({}).high == 340_000
     assert catalog.function("dub").estimate({"prompt": "a"}).high == 500_000
 
@@ -289,7 +289,7 @@ def test_a_wrong_table_is_refused_with_its_file_and_key(
     assert str(caught.value).startswith(str(tmp_path / "mediakit.toml"))
 
 
-def test_a_sandbox_at_a_url_says_itself_what_it_serves(
+def test_a_sandbox_at_a_url_lists_its_own_functions(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     write(
@@ -323,7 +323,7 @@ def test_a_sandbox_at_a_url_says_itself_what_it_serves(
         (503, {"message": "a gateway"}, False),
     ],
 )
-def test_a_sandbox_is_known_by_its_identity_even_while_it_is_unwell(
+def test_a_sandbox_is_recognised_by_its_identity_even_while_it_is_unhealthy(
     tmp_path: Path, status: int, body: dict[str, Any], *, expected: bool
 ) -> None:
     settings = read(
@@ -336,7 +336,7 @@ def test_a_sandbox_is_known_by_its_identity_even_while_it_is_unwell(
     assert backend.is_sandbox == expected
 
 
-def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
+def test_the_embedded_sandbox_serves_and_charges_the_callers_catalog(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, "[rates.text-to-image]\nusd_per_request = '0.04'\n")
@@ -349,7 +349,7 @@ def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
         ) as client:
             job = client.run("text-to-image", prompt="a kite")
             assert job.settle().charge_micro_usd == 40_000
-        # It runs already, and so knows nothing of a function that comes later.
+        # It is already running, so it does not know functions that are added later.
         dub = Function.from_schema("acme/swift-2/dub", DUB)
         with pytest.raises(ServiceError, match="does not serve acme/swift-2/dub"):
             find_backend(settings, Catalog.default().including(dub))

@@ -1,4 +1,4 @@
-"""The delivery log, its replays and the secret."""
+"""The delivery log, its replays, and the signing secret."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def own(running: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
 
 
 def end_jobs(client: Client, url: str, many: int) -> list[str]:
-    """Let a number of jobs end whose ends are posted to a URL; return their ids."""
+    """Run a number of jobs with a webhook URL to their end; return their ids."""
     fields: dict[str, Any] = {"duration": 3, "webhook_url": url}
     prompts = [f"{FAILS} {number}" for number in range(many)]
     return [client.submit("text-to-video", prompt=p, **fields).id for p in prompts]
 
 
 def given_up(client: Client, running: RunningSandbox, url: str, many: int) -> list[str]:
-    """Let deliveries fail until they are given up; return their ids, newest first."""
+    """Let deliveries fail until no attempt is left; return their ids, newest first."""
     end_jobs(client, url, many)
     while len(client.deliveries.list()) < many:
         running.advance(seconds=1)
@@ -95,14 +95,14 @@ def log_of(answer: Answering, home: Path) -> Iterator[Deliveries]:
 
 
 @pytest.mark.spec("4.20")
-def test_the_log_is_a_frame_of_the_deliveries_that_are_asked_for(
+def test_the_log_is_a_frame_of_the_matching_deliveries(
     own: Client, running: RunningSandbox
 ) -> None:
     with receiving() as receiver:
         ids = end_jobs(own, f"{receiver.url}?token=hidden", 3)
         receiver.until(3)
         while len(own.deliveries.list(status="pending")):
-            time.sleep(0.05)  # the receiver's answers are on their way
+            time.sleep(0.05)  # the receiver's responses may not have arrived yet
     every = own.deliveries.list()
 
     assert types(every) == TYPES
@@ -116,7 +116,7 @@ def test_the_log_is_a_frame_of_the_deliveries_that_are_asked_for(
 
 
 @pytest.mark.spec("6.5")
-def test_what_failed_is_explained_and_sent_again(
+def test_a_failed_delivery_is_explained_and_resent(
     own: Client, running: RunningSandbox
 ) -> None:
     broken = [True]
@@ -133,7 +133,7 @@ def test_what_failed_is_explained_and_sent_again(
         assert len({one.event_id for one in receiver.received}) == 2
 
 
-def test_a_replay_of_what_is_not_over_is_refused_and_one_whose_answer_is_lost_is_found(
+def test_a_replay_of_a_pending_delivery_is_rejected_and_one_without_a_response_is_found(
     own: Client, running: RunningSandbox, tmp_path: Path
 ) -> None:
     with receiving(lambda _: Answer(500)) as receiver:
@@ -159,7 +159,7 @@ def test_a_replay_of_what_is_not_over_is_refused_and_one_whose_answer_is_lost_is
         (lambda log: log.rotate_secret(overlap_s=86_401), "overlap_s"),
     ],
 )
-def test_what_is_not_acceptable_is_named_and_nothing_is_sent(
+def test_an_invalid_argument_is_named_and_nothing_is_sent(
     tmp_path: Path, ask: Any, field: str
 ) -> None:
     asked: list[httpx.Request] = []
@@ -182,7 +182,7 @@ def test_what_is_not_acceptable_is_named_and_nothing_is_sent(
 
 
 @pytest.mark.spec("6.6")
-def test_the_secret_shows_itself_to_nobody_who_does_not_ask(
+def test_the_secret_is_shown_only_on_request(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -196,7 +196,7 @@ def test_the_secret_shows_itself_to_nobody_who_does_not_ask(
         pickle.dumps(secret)
 
 
-def test_a_rotation_whose_answer_is_lost_is_not_asked_for_again(
+def test_a_rotation_without_a_response_is_not_repeated(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     with (
@@ -217,7 +217,7 @@ def test_a_rotation_whose_answer_is_lost_is_not_asked_for_again(
 @given(
     st.lists(st.integers(0, 4), min_size=1, max_size=6), st.sampled_from([None, "0"])
 )
-def test_every_page_is_read_once_to_the_last_one_and_never_in_circles(
+def test_every_page_is_read_once_and_a_loop_of_pages_ends(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], last: str | None
 ) -> None:
     asked: list[str] = []
@@ -293,7 +293,7 @@ def test_a_cursor_is_read_under_any_name(
         {"next": "https://service.invalid/log?page=2"},
     ],
 )
-def test_further_pages_that_cannot_be_asked_for_are_warned_of(
+def test_further_pages_without_a_cursor_cause_a_warning(
     around: dict[str, Any], tmp_path: Path
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -306,7 +306,7 @@ def test_further_pages_that_cannot_be_asked_for_are_warned_of(
 
 
 @pytest.mark.spec("4.20")
-def test_a_page_that_comes_again_is_not_counted_twice_and_is_warned_of(
+def test_a_repeated_page_is_not_counted_twice_and_causes_a_warning(
     tmp_path: Path,
 ) -> None:
     def answer(_: httpx.Request) -> httpx.Response:
@@ -324,7 +324,7 @@ def test_a_page_that_comes_again_is_not_counted_twice_and_is_warned_of(
     "around",
     [{"next_cursor": None}, {"has_more": False}, {"page": 1, "total_pages": 1}],
 )
-def test_a_full_page_that_is_the_last_is_not_warned_of(
+def test_a_full_last_page_causes_no_warning(
     around: dict[str, Any], tmp_path: Path
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -355,7 +355,7 @@ def test_a_secret_is_read_by_its_prefix_wherever_it_is(
         assert log.rotate_secret().reveal() == NEW_SECRET
 
 
-def test_a_bare_text_is_a_secret_and_a_rotation_without_one_says_that_it_happened(
+def test_a_bare_string_is_a_secret_and_a_rotation_without_one_is_reported_as_done(
     tmp_path: Path,
 ) -> None:
     with log_of(lambda _: httpx.Response(200, text=f"{NEW_SECRET}\n"), tmp_path) as log:
@@ -394,14 +394,14 @@ def test_a_bare_text_is_a_secret_and_a_rotation_without_one_says_that_it_happene
     ],
 )
 @pytest.mark.spec("6.5")
-def test_every_reason_of_a_failed_attempt_has_words(
+def test_every_reason_of_a_failed_attempt_has_a_description(
     reason: str | None, code: int | None, words: str
 ) -> None:
     assert Attempt(reason=reason, status_code=code).words == words
 
 
 @pytest.mark.spec("6.6")
-def test_a_rotation_tells_until_when_both_secrets_sign(own: Client) -> None:
+def test_a_rotation_returns_until_when_both_secrets_sign(own: Client) -> None:
     before = own.deliveries.secret()
     after = own.deliveries.rotate_secret(overlap_s=3_600)
 

@@ -59,7 +59,7 @@ def completed(job_id: str, url: str) -> dict[str, Any]:
 
 
 class Desk:
-    """Saves files as outputs of jobs, however quickly tries follow each other."""
+    """Saves files as outputs of jobs, without pauses between tries."""
 
     def __init__(self, history: History) -> None:
         self.clock = AdvancingClock()
@@ -125,7 +125,7 @@ def ranges(storage: Storage) -> list[str | None]:
 # -- one transfer -----------------------------------------------------------------
 
 
-def test_a_broken_connection_is_continued_where_it_broke(
+def test_a_download_resumes_where_its_connection_broke(
     desk: Desk, tmp_path: Path
 ) -> None:
     # More often than it is tried without progress.
@@ -142,14 +142,14 @@ def test_a_broken_connection_is_continued_where_it_broke(
 @pytest.mark.parametrize(
     ("validator", "gets"), [("etag", [900_000, 0, 0, 0, 0]), ("none", [900_000] * 5)]
 )
-def test_what_could_not_be_fetched_whole_leaves_nothing_and_can_be_fetched_again(
+def test_an_incomplete_download_leaves_nothing_and_can_be_repeated(
     desk: Desk, tmp_path: Path, validator: str, gets: list[int | None]
 ) -> None:
     with Storage({PATH: FILE}, validator=validator) as storage:
         storage.gets = gets
         with pytest.raises(ServiceError, match="the same call fetches it again"):
             desk.save(storage.base_url + PATH, tmp_path / "a.mp4")
-        assert len(ranges(storage)) == 5  # the first got somewhere, four did no more
+        assert len(ranges(storage)) == 5  # the first try made progress, four did not
         assert names(tmp_path) == []
         assert desk.save(storage.base_url + PATH, tmp_path / "a.mp4") == FILE
 
@@ -166,7 +166,9 @@ def test_without_a_strong_etag_or_ranges_a_file_starts_over(
     assert len(desk.clock.slept_s) == slept + 4
 
 
-def test_what_is_gone_or_refused_is_said_at_once(desk: Desk, tmp_path: Path) -> None:
+def test_a_missing_or_refused_file_is_reported_at_once(
+    desk: Desk, tmp_path: Path
+) -> None:
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-403]
         with pytest.raises(ServiceError, match="403"):
@@ -184,7 +186,7 @@ STEPS = st.lists(
 
 @given(steps=STEPS, validator=st.sampled_from(["etag", "date", "weak", "none"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_whatever_breaks_and_changes_the_file_is_one_version_whole(
+def test_the_file_is_one_complete_version_whatever_breaks_or_changes(
     desk: Desk, tmp_path: Path, steps: list[tuple[int, bool]], validator: str
 ) -> None:
     versions = [bytes([n]) * (1_000 + 7 * n) for n in range(len(steps) + 1)]
@@ -205,7 +207,9 @@ def test_whatever_breaks_and_changes_the_file_is_one_version_whole(
 # -- several at once --------------------------------------------------------------
 
 
-def test_two_that_save_to_the_same_name_do_not_meet(desk: Desk, tmp_path: Path) -> None:
+def test_two_concurrent_downloads_to_one_name_do_not_interfere(
+    desk: Desk, tmp_path: Path
+) -> None:
     target = tmp_path / "a.mp4"
     arrived, proceed = threading.Event(), threading.Event()
     with Storage({PATH: FILE, "/files/b": OTHER}) as storage:
@@ -231,7 +235,7 @@ def test_two_that_save_to_the_same_name_do_not_meet(desk: Desk, tmp_path: Path) 
     assert names(tmp_path) == ["a.mp4", "a.mp4.json"]
 
 
-def test_giving_up_ends_the_transfer_and_leaves_nothing(
+def test_cancelling_ends_the_transfer_and_leaves_nothing(
     desk: Desk, tmp_path: Path
 ) -> None:
     arrived, proceed = threading.Event(), threading.Event()
@@ -257,7 +261,7 @@ def test_giving_up_ends_the_transfer_and_leaves_nothing(
 # -- redirects, URLs, certificates -------------------------------------------------
 
 
-def test_a_few_redirects_are_followed_and_no_more(desk: Desk, tmp_path: Path) -> None:
+def test_at_most_five_redirects_are_followed(desk: Desk, tmp_path: Path) -> None:
     with Storage({PATH: FILE}) as storage, Storage() as first:
         for n in range(4):
             first.redirects[f"/{n}"] = f"/{n + 1}"
@@ -280,7 +284,7 @@ def test_a_few_redirects_are_followed_and_no_more(desk: Desk, tmp_path: Path) ->
         ("http://a/b", "ftp://a/b", None),
     ],
 )
-def test_a_redirect_leads_to_http_and_never_out_of_https(
+def test_a_redirect_must_lead_to_http_and_never_away_from_https(
     tmp_path: Path, url: str, location: str, to: str | None
 ) -> None:
     asked: list[str] = []
@@ -307,7 +311,7 @@ def test_a_redirect_leads_to_http_and_never_out_of_https(
     assert asked == [url]
 
 
-def test_a_signed_url_is_asked_for_as_it_stands(desk: Desk, tmp_path: Path) -> None:
+def test_a_signed_url_is_requested_unchanged(desk: Desk, tmp_path: Path) -> None:
     signed = "/a%2Fb/c+d'(e)?X-Sig=%2F+=~*&y=a%20b"
     with ScriptedServer(answers_always(page(status="404 No"))) as server:
         for path in (f"{signed}#part", "/ü b"):
@@ -318,7 +322,7 @@ def test_a_signed_url_is_asked_for_as_it_stands(desk: Desk, tmp_path: Path) -> N
     assert asked == [signed, "/%C3%BC%20b"]
 
 
-def test_no_log_and_no_error_holds_the_address_of_a_file(
+def test_no_log_and_no_error_contains_the_url_of_a_file(
     desk: Desk, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -377,7 +381,7 @@ def test_a_url_that_expires_between_two_tries_is_read_again(
     assert server.used[0] == server.used[1] < server.used[2]
 
 
-def test_downloads_that_wait_for_their_turn_read_the_url_when_it_comes(
+def test_queued_downloads_read_their_url_when_they_start(
     desk: Desk, tmp_path: Path
 ) -> None:
     events: list[str] = []
@@ -401,7 +405,7 @@ def test_downloads_that_wait_for_their_turn_read_the_url_when_it_comes(
     with Server({}) as server:
         desk.run(work, Service(server.base_url, API_KEY))
 
-    # No more URLs are ever read ahead than files are fetched at once.
+    # At most one URL per concurrent download is read in advance.
     ahead = [
         events[:n].count("read") - events[:n].count("get") for n in range(len(events))
     ]
@@ -443,7 +447,7 @@ def job(shared: tuple[Client, Job]) -> Job:
 
 @pytest.fixture
 def steps(shared: tuple[Client, Job]) -> Iterator[list[Transfer]]:
-    """Give the steps of the transfers of the test."""
+    """Return the progress events of the test's transfers."""
     seen: list[Transfer] = []
     stop = shared[0].on_transfer(seen.append)
     yield seen
@@ -455,7 +459,7 @@ def beside(file: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_small_file_beside_the_result_says_where_it_came_from(
+def test_a_sidecar_records_the_origin_of_the_result(
     shared: tuple[Client, Job], steps: list[Transfer], tmp_path: Path
 ) -> None:
     client, job = shared
@@ -484,7 +488,7 @@ def test_a_small_file_beside_the_result_says_where_it_came_from(
     assert steps[-1].done_bytes == steps[-1].total_bytes == file.stat().st_size
 
 
-def test_what_is_here_already_is_not_fetched_again_but_a_charge_since_is_noted(
+def test_an_existing_file_is_not_fetched_again_but_a_later_charge_is_recorded(
     job: Job, steps: list[Transfer], tmp_path: Path
 ) -> None:
     file = job.download((tmp_path / "a cat.png").as_uri())
@@ -542,7 +546,7 @@ def test_a_file_that_is_not_the_result_is_never_replaced_silently(
     assert beside(file)["job_id"] == job.id
 
 
-def test_a_json_file_of_somebody_else_is_not_replaced(job: Job, tmp_path: Path) -> None:
+def test_another_json_file_is_not_replaced(job: Job, tmp_path: Path) -> None:
     notes = tmp_path / "cat.png.json"
     notes.write_text('{"my": "notes"}')
 
@@ -551,7 +555,7 @@ def test_a_json_file_of_somebody_else_is_not_replaced(job: Job, tmp_path: Path) 
     assert names(tmp_path) == ["cat.png.json"]
 
 
-def test_a_full_disk_is_a_sentence_and_gives_its_room_back(
+def test_a_full_disk_is_reported_and_its_partial_file_is_removed(
     desk: Desk, tmp_path: Path
 ) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -577,7 +581,7 @@ def test_a_full_disk_is_a_sentence_and_gives_its_room_back(
         ("s3://ann:pw-1@bucket/a", "s3fs"),
     ],
 )
-def test_a_place_that_cannot_be_written_is_a_sentence(
+def test_an_unwritable_destination_is_reported(
     job: Job, tmp_path: Path, path: str, words: str
 ) -> None:
     with pytest.raises(InputError, match=words) as caught:
@@ -597,7 +601,7 @@ def bucket() -> Iterator[Any]:
     files.pseudo_dirs[:] = [""]
 
 
-def test_a_result_goes_to_any_url_that_fsspec_knows(
+def test_a_result_is_saved_to_any_url_that_fsspec_supports(
     job: Job, steps: list[Transfer], tmp_path: Path, bucket: Any
 ) -> None:
     here = job.download(tmp_path)
@@ -635,7 +639,7 @@ def test_a_remote_file_of_something_else_is_never_replaced_silently(
         FileNotFoundError("The specified bucket does not exist"),
     ],
 )
-def test_a_remote_file_appears_whole_or_not_at_all(
+def test_a_remote_file_appears_complete_or_not_at_all(
     job: Job, bucket: Any, monkeypatch: pytest.MonkeyPatch, error: OSError
 ) -> None:
     def broken(*_: Any) -> None:
@@ -644,14 +648,14 @@ def test_a_remote_file_appears_whole_or_not_at_all(
     monkeypatch.setattr(type(bucket), "mv", broken)
     with pytest.raises(InputError, match=error.strerror or str(error)):
         job.download("memory://bucket/a.png")
-    # A sidecar without its file is in nobody's way.
+    # A sidecar without its file is replaced.
     assert bucket.find("/bucket") == ["/bucket/a.png.json"]
     monkeypatch.undo()
     job.download("memory://bucket/a.png")
     assert bucket.find("/bucket") == ["/bucket/a.png", "/bucket/a.png.json"]
 
 
-def test_without_fsspec_the_sentence_says_what_to_install(
+def test_without_fsspec_the_message_names_the_package(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
@@ -663,7 +667,7 @@ def test_without_fsspec_the_sentence_says_what_to_install(
 @pytest.mark.parametrize(
     "label", ["UTF-8", "binary", "none", "base64", "aws-chunked", "IDENTITY", ""]
 )
-def test_a_label_that_is_no_compression_changes_nothing(
+def test_a_content_encoding_that_is_no_compression_changes_nothing(
     desk: Desk, tmp_path: Path, label: str
 ) -> None:
     with FileServer({"a.mp4": FILE}, headers={"Content-Encoding": label}) as server:
@@ -681,7 +685,7 @@ def test_a_label_that_is_no_compression_changes_nothing(
         ("deflate", zlib.compress(FILE)),
     ],
 )
-def test_a_file_that_arrives_compressed_is_saved_as_it_is_itself(
+def test_a_compressed_file_is_saved_decompressed(
     desk: Desk, tmp_path: Path, label: str, packed: bytes, *, cut: bool
 ) -> None:
     whole = page(packed, f"Content-Encoding: {label}", 'ETag: "v1"')
@@ -706,7 +710,7 @@ def test_a_file_that_arrives_compressed_is_saved_as_it_is_itself(
     ],
     ids=["short", "damaged", "bomb", "twice", "unknown"],
 )
-def test_what_cannot_be_unpacked_is_a_sentence_and_leaves_nothing(
+def test_undecodable_data_is_reported_and_leaves_nothing(
     desk: Desk, tmp_path: Path, label: str, packed: bytes, words: str
 ) -> None:
     files, headers = {"a.mp4": packed}, {"Content-Encoding": label}

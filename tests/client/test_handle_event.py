@@ -1,4 +1,4 @@
-"""Verified events from a receiver of one's own end jobs as a poll does."""
+"""Verified events from the user's receiver end jobs as a poll does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHARGE_MICRO_USD = 204_000
 
 
 class _StandingClock(SystemClock):
-    """A clock that stands until it is released, so that no poll becomes due."""
+    """A clock that is stopped until released, so that no poll becomes due."""
 
     def __init__(self) -> None:
         self.stands_at_s: float | None = super().monotonic_s()
@@ -85,7 +85,7 @@ def until(done: Callable[[], object]) -> None:
 
 @pytest.mark.spec("6")
 @pytest.mark.parametrize("prompt", ["a kite", "sandbox:fail=timed_out"])
-def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
+def test_an_event_from_a_receiver_ends_the_job_without_a_poll(
     own: Client, clock: _StandingClock, prompt: str
 ) -> None:
     did: list[str] = []
@@ -127,9 +127,7 @@ def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
 
 
 @pytest.mark.spec("6.3")
-def test_an_event_is_not_believed_about_the_charge(
-    own: Client, clock: _StandingClock
-) -> None:
+def test_the_charge_in_an_event_is_ignored(own: Client, clock: _StandingClock) -> None:
     job = own.submit("text-to-video", prompt="a kite", duration=3)
     claimed = {"state": "settled", "charge_micro_usd": 1}
 
@@ -143,7 +141,7 @@ def test_an_event_is_not_believed_about_the_charge(
     assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
 
 
-def test_an_event_that_comes_twice_or_late_takes_nothing_back(
+def test_a_repeated_or_late_event_changes_nothing(
     own: Client, clock: _StandingClock
 ) -> None:
     job = own.submit("text-to-video", prompt="reported too late", duration=3)
@@ -161,7 +159,7 @@ def test_an_event_that_comes_twice_or_late_takes_nothing_back(
 
 
 @pytest.mark.spec("6.2")
-def test_an_event_that_comes_before_the_answer_to_the_submission_ends_the_job(
+def test_an_event_before_the_response_to_the_submission_ends_the_job(
     running: RunningSandbox, tmp_path: Path, clock: _StandingClock
 ) -> None:
     did: list[str] = []
@@ -234,7 +232,7 @@ def test_a_process_with_the_history_alone_ends_the_job_and_reads_its_charge(
     assert frame["charge_micro_usd"].tolist() == [CHARGE_MICRO_USD]
 
 
-def test_the_awaited_client_gives_a_receiver_its_own_method(
+def test_the_async_client_has_the_same_event_handler(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     client = AsyncClient(running.base_url, running.api_key, home=tmp_path / "home")

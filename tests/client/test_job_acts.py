@@ -1,4 +1,4 @@
-"""The table of acts: unambiguous, and the same for a live job and for its row."""
+"""The table of acts is unambiguous, and the same for a live job and its history row."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def test_no_two_acts_have_a_name_a_label_or_a_key_in_common() -> None:
         assert len(facts) == len(set(facts))
 
 
-def test_an_act_that_pays_says_how_its_price_is_known_wherever_it_is_done_here() -> (
-    None
-):
+def test_a_paid_act_declares_the_source_of_its_price() -> None:
     for act in ACTS:
         assert act.is_paid or act.price is None
         if act.is_paid and act.do is not None:

@@ -27,7 +27,7 @@ PICTURE = {
 
 
 def a_job(record: dict[str, Any], body: dict[str, Any] | None = None) -> AsyncJob:
-    """Return a job that nobody watches."""
+    """Return a job that is not polled."""
     keeper: Any = None
     whole = {"id": "media_1", "status": "completed", **record}
     record_ = Record.model_validate(whole)
@@ -47,7 +47,7 @@ FAILED = {"status": "failed", "error": {"code": "content_moderation"}}
         ({"output": PICTURE}, "clip", "made a picture"),
     ],
 )
-def test_a_job_that_has_no_such_output_is_refused_in_a_sentence(
+def test_a_job_without_a_suitable_output_is_rejected_with_a_readable_message(
     client: Client, record: dict[str, Any], accepted: str, which: str
 ) -> None:
     for call in (client.submit, client.estimate, client.form):
@@ -70,7 +70,7 @@ def test_a_job_that_has_no_such_output_is_refused_in_a_sentence(
         ({}, {"duration": 4, "video_urls": ["x"]}, None),
     ],
 )
-def test_a_length_that_is_known_prices_without_reading_the_clip_and_none_is_made_up(
+def test_a_known_length_sets_the_price_and_an_unknown_one_is_not_guessed(
     client: Client, record: dict[str, Any], body: dict[str, Any], seconds: float | None
 ) -> None:
     job = a_job({"output": CLIP, **record}, body=body)
@@ -134,7 +134,7 @@ def test_a_function_without_known_fields_takes_jobs_and_sends_no_local_path(
     assert named.state.body["title"] == name
 
 
-def test_after_a_restart_on_another_port_the_same_chain_pays_nothing(
+def test_the_same_chain_costs_nothing_after_a_restart_on_another_port(
     tmp_path: Path,
 ) -> None:
     settings = Sandbox(

@@ -1,4 +1,4 @@
-"""Jobs watched over real HTTP, on real event loops and threads."""
+"""Jobs polled over real HTTP, on real event loops and threads."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def client_of(server: JobServer, home: Path, clock: Clock | None = None) -> Clie
 def serving(
     say: Callable[[str, int], Said], home: Path, clock: Clock | None = None
 ) -> Iterator[tuple[JobServer, Client]]:
-    """Give a service that says so of its jobs, and a client of it."""
+    """Return a service with these responses about jobs, and a client of it."""
     with JobServer(say) as server, client_of(server, home, clock) as client:
         yield server, client
 
 
 class Owner(TypedDict):
-    """Whose jobs these are, as the history is asked for them."""
+    """The owner of the jobs, as in queries of the history."""
 
     service: str
     account: str
@@ -79,7 +79,7 @@ class Owner(TypedDict):
 def left(
     server: JobServer, history: History, names: Sequence[str], **record: Any
 ) -> Owner:
-    """Leave jobs in the history, as an earlier process did; return whose they are."""
+    """Write jobs to the history, as an earlier process; return their owner."""
     service = Service(server.base_url, KEY)
     owner: Owner = {"service": service.identity, "account": service.account}
     for name in names:
@@ -89,7 +89,7 @@ def left(
     return owner
 
 
-def test_thirty_jobs_of_two_clients_keep_to_one_rate_limit(tmp_path: Path) -> None:
+def test_thirty_jobs_of_two_clients_share_one_rate_limit(tmp_path: Path) -> None:
     names = [f"media_{number}" for number in range(30)]
 
     def say(name: str, reads: int) -> Said:
@@ -111,7 +111,7 @@ def test_thirty_jobs_of_two_clients_keep_to_one_rate_limit(tmp_path: Path) -> No
             assert j - i + 1 <= pace * lasted_s + 2 + 2 * READS_AT_ONCE
 
 
-def test_a_wait_that_ends_names_the_last_trouble(tmp_path: Path) -> None:
+def test_a_wait_that_times_out_names_the_last_error(tmp_path: Path) -> None:
     gateway = Said(b"<html>Bad gateway</html>", status=502)
     in_trouble = threading.Event()
 
@@ -159,7 +159,7 @@ def test_a_listener_never_gets_an_older_state_after_a_newer_one(tmp_path: Path) 
     assert seen == ["running", "completed"]
 
 
-def test_a_job_that_ran_is_never_queued_again_by_a_late_answer(tmp_path: Path) -> None:
+def test_a_late_response_never_moves_a_job_back_to_queued(tmp_path: Path) -> None:
     seen: list[str] = []
 
     def say(name: str, reads: int) -> Said:
@@ -176,7 +176,7 @@ def test_a_job_that_ran_is_never_queued_again_by_a_late_answer(tmp_path: Path) -
     assert seen[-1] == "completed"
 
 
-def test_an_error_that_is_raised_again_keeps_the_length_of_its_traceback(
+def test_the_traceback_of_a_reraised_error_does_not_grow(
     tmp_path: Path,
 ) -> None:
     refused = Said({"message": "no such key"}, status=401)
@@ -197,7 +197,7 @@ def test_an_error_that_is_raised_again_keeps_the_length_of_its_traceback(
 
 
 @pytest.mark.spec("9")
-def test_a_job_survives_a_status_and_a_billing_that_are_new_to_us(
+def test_a_job_survives_an_unknown_status_and_billing_state(
     tmp_path: Path,
 ) -> None:
     def say(job_id: str, reads: int) -> Said:
@@ -225,7 +225,9 @@ def test_a_job_survives_a_status_and_a_billing_that_are_new_to_us(
     ],
     ids=["cut off", "no status", "202", "404", "500", "429"],
 )
-def test_trouble_on_the_way_is_said_and_passes(tmp_path: Path, said: Said) -> None:
+def test_temporary_errors_are_reported_and_recovered_from(
+    tmp_path: Path, said: Said
+) -> None:
     def say(job_id: str, reads: int) -> Said:
         return said if reads == 1 else (completed if reads else running)(job_id)
 
@@ -244,7 +246,9 @@ def test_trouble_on_the_way_is_said_and_passes(tmp_path: Path, said: Said) -> No
 
 
 @pytest.mark.spec("2.1")
-def test_a_job_that_failed_without_words_fails_with_its_code(tmp_path: Path) -> None:
+def test_a_job_that_failed_without_a_message_raises_with_its_code(
+    tmp_path: Path,
+) -> None:
     error = {"code": "internal", "message": None}
 
     def say(job_id: str, _: int) -> Said:
@@ -274,7 +278,7 @@ def test_a_charge_that_is_restated_later_does_not_replace_the_first(
         assert job.refresh().charge_micro_usd == 340_000
 
 
-def test_what_an_earlier_process_left_is_read_at_the_next_start(
+def test_unsettled_jobs_of_an_earlier_process_are_read_on_connect(
     history: History, tmp_path: Path
 ) -> None:
     unknown = Said({"message": "no such job"}, status=404)
@@ -303,7 +307,7 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
 
 
 @pytest.mark.parametrize("ask", ["job", "refresh", "erase", "rebuild"])
-def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
+def test_a_permanent_404_from_a_gateway_is_not_taken_for_the_services_answer(
     ask: str, history: History, tmp_path: Path
 ) -> None:
     with serving(lambda *_: PAGE, tmp_path, AdvancingClock()) as (server, client):
@@ -324,7 +328,7 @@ def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
     assert history.account_use(**owner).reserved_micro_usd == 340_000
 
 
-def test_what_the_service_did_not_know_is_read_again_and_held_until_then(
+def test_a_job_unknown_to_the_service_is_read_again_and_held_until_then(
     history: History, tmp_path: Path
 ) -> None:
     held: list[int] = []
@@ -348,7 +352,7 @@ def test_what_the_service_did_not_know_is_read_again_and_held_until_then(
     assert history.settled_total_micro_usd(**owner) == 2 * 340_000
 
 
-def test_one_job_is_waited_for_on_two_loops_and_each_listener_is_called_once(
+def test_two_loops_wait_for_one_job_and_each_listener_is_called_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settled: list[str] = []

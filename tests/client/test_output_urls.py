@@ -1,4 +1,4 @@
-"""URLs of outputs that are wrong: no other job suffers, and no local file is taken."""
+"""Invalid output URLs affect no other job and read no local file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def service() -> ServiceInMemory:
 
 @pytest.fixture
 def opened(service: ServiceInMemory, tmp_path: Path) -> Iterator[Open]:
-    """Give a function that opens a client, as a new process would."""
+    """Return a function that opens a client, as a new process would."""
     clients: list[mk.Client] = []
 
     def make() -> mk.Client:
@@ -58,7 +58,7 @@ def opened(service: ServiceInMemory, tmp_path: Path) -> Iterator[Open]:
 
 
 def puts_outputs_at(service: ServiceInMemory, urls: dict[str, str], **more: Any) -> Any:
-    """Return how reads are answered: each job has its output at its URL."""
+    """Return responses to reads: each job has its output at its URL."""
 
     async def answer(job_id: str, _: int) -> httpx.Response:
         if job_id == "content":
@@ -115,7 +115,7 @@ def test_the_file_of_a_job_whose_url_cannot_be_parsed_is_refused_in_a_sentence(
 
 
 @pytest.mark.parametrize("url", UNPARSABLE)
-def test_a_url_that_a_user_mistypes_raises_no_other_error_than_mediakits(
+def test_a_mistyped_url_raises_only_errors_of_mediakit(
     service: ServiceInMemory, opened: Open, url: str
 ) -> None:
     client = opened()
@@ -151,7 +151,7 @@ def test_an_output_that_names_a_local_file_never_becomes_an_upload(
     assert len(service.posts) == 1
 
 
-def test_a_url_that_is_not_of_the_web_is_asked_for_where_the_content_is(
+def test_an_output_url_that_is_not_http_is_read_from_the_content_endpoint(
     service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
     relative = puts_outputs_at(service, {"media_1": "/files/a.mp4"})
@@ -180,7 +180,7 @@ def test_a_url_that_is_not_of_the_web_is_asked_for_where_the_content_is(
     ],
     ids=["no-content", "broken-content", "relative-content", "redirect", "relative"],
 )
-def test_an_output_without_a_host_is_one_of_the_service(
+def test_an_output_url_without_a_host_is_relative_to_the_service(
     service: ServiceInMemory, opened: Open, output: str, content: httpx.Response
 ) -> None:
     relative = puts_outputs_at(service, {"media_1": output})
@@ -244,7 +244,7 @@ def test_white_space_in_a_url_is_read_as_browsers_read_it(
 
 @pytest.mark.parametrize("output", [None, {}, {"media_type": "video", "video": None}])
 @pytest.mark.parametrize("error", [None, {"code": "content_moderation"}])
-def test_a_completed_job_without_an_output_does_not_promise_one(
+def test_a_completed_job_without_an_output_says_so(
     service: ServiceInMemory, opened: Open, tmp_path: Path, output: Any, error: Any
 ) -> None:
     body = {**COMPLETED, "output": output, "error": error}

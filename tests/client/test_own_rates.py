@@ -1,4 +1,4 @@
-"""Own rates are named where prices are, and lower no hold of a budget unasked."""
+"""The user's own rates are named beside prices, and do not lower holds by default."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def connected(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch)
         client.close()
 
 
-def test_a_lower_rate_of_the_folder_does_not_lower_what_a_budget_holds(
+def test_a_lower_rate_of_the_folder_does_not_lower_holds(
     connected: Any, service: Service
 ) -> None:
     client = connected(LOWER, budget="$0.01")
@@ -63,7 +63,7 @@ def test_a_lower_rate_of_the_folder_does_not_lower_what_a_budget_holds(
     assert not service.posts
 
 
-def test_the_price_names_the_file_and_what_the_price_list_says(
+def test_the_price_names_the_file_and_the_price_lists_rate(
     connected: Any,
 ) -> None:
     price = connected(LOWER).estimate("text-to-video", **CLIP)
@@ -98,7 +98,7 @@ def test_an_argument_in_code_lets_budgets_hold_the_lower_rate(
     assert service.sold_n == 1
 
 
-def test_a_rate_for_what_the_price_list_does_not_know_serves_budgets(
+def test_a_rate_for_a_function_without_a_listed_price_is_used_by_budgets(
     connected: Any, service: Service
 ) -> None:
     service.decide = lambda *_: Outcome(settles=10**6)  # the hold stays
@@ -112,7 +112,9 @@ def test_a_rate_for_what_the_price_list_does_not_know_serves_budgets(
     assert len(service.posts) == 1
 
 
-def test_a_rate_for_what_has_no_upper_price_does_not_invent_one(connected: Any) -> None:
+def test_a_rate_for_a_request_without_an_upper_price_does_not_invent_one(
+    connected: Any,
+) -> None:
     client = connected('[rates.video-upscale]\nusd_per_request = "0.0001"\n')
     price = client.estimate("video-upscale", video="https://media.test/a.mp4")
     assert price.high is None
@@ -135,7 +137,7 @@ def test_a_higher_rate_of_the_folder_is_held(connected: Any) -> None:
     assert "own_rates=True" not in " ".join(price.notes)
 
 
-def test_another_take_and_a_rejected_request_are_held_at_the_price_of_now(
+def test_another_take_and_a_rejected_request_are_held_at_the_current_price(
     connected: Any, service: Service
 ) -> None:
     service.decide = lambda *_: Outcome(settles=10**6)  # the holds stay

@@ -1,4 +1,4 @@
-"""Grants and erasing are asked for again while the service or its gateway is busy."""
+"""Grants and erasures are retried while the service or its gateway is busy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client_of(service: ServiceInMemory, home: Path) -> mk.Client:
 
 
 @pytest.mark.parametrize("status", [425, 429, 500, 502, 503, 504])
-def test_a_grant_and_erasing_that_are_refused_for_a_moment_are_asked_for_again(
+def test_temporarily_refused_grants_and_erasures_are_retried(
     tmp_path: Path, status: int
 ) -> None:
     service = BusyService(status, refusals=2)
@@ -49,7 +49,7 @@ def test_a_grant_and_erasing_that_are_refused_for_a_moment_are_asked_for_again(
     assert len(service.posts) == 1
 
 
-def test_a_service_that_stays_busy_refuses_the_grant_in_a_sentence(
+def test_a_service_that_stays_busy_fails_the_upload_with_a_readable_message(
     tmp_path: Path,
 ) -> None:
     service = BusyService(503, refusals=1_000)

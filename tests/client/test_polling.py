@@ -1,4 +1,4 @@
-"""The poller on a virtual clock: who is read when, and what trouble does to it."""
+"""The poller on a virtual clock: the order of reads, and the effect of errors."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def watched_between(service: Service, begins_s: float, ends_s: float) -> int:
     st.integers(1, 3),
     st.integers(0, 99),
 )
-def test_whatever_is_watched_reads_keep_the_rate_limit_and_nobody_starves(
+def test_reads_keep_the_rate_limit_and_no_job_starves(
     chosen: list[Course], reads_per_s: int, clients: int, seed: int
 ) -> None:
     by_id = dict(zip(names(len(chosen)), chosen, strict=True))
@@ -155,7 +155,7 @@ def test_whatever_is_watched_reads_keep_the_rate_limit_and_nobody_starves(
             assert took_s <= wanted_s * (1 + JITTER) + rounds * round_s + TINY_S
 
 
-def test_running_jobs_come_before_those_that_wait_for_their_charge() -> None:
+def test_running_jobs_are_read_before_unsettled_ones() -> None:
     settling = {name: Course(runs_s=0.1, settles_s=600) for name in names(30)}
     running = {f"running_{n}": Course(starts_s=60, runs_s=600) for n in range(30)}
     service = Service(settling | running, reads_per_s=4)
@@ -167,7 +167,7 @@ def test_running_jobs_come_before_those_that_wait_for_their_charge() -> None:
     assert set(later) == set(service.courses)
 
 
-def test_a_charge_that_takes_days_is_asked_for_now_and_then() -> None:
+def test_a_charge_that_takes_days_is_read_rarely() -> None:
     day_s = 86_400.0
     service = Service({"media_0": Course(runs_s=1.0, settles_s=day_s)})
     run(service.run(until_s=2 * day_s))
@@ -179,9 +179,7 @@ def test_a_charge_that_takes_days_is_asked_for_now_and_then() -> None:
     assert all(300 <= gap <= 330 + TINY_S for gap in gaps_s)
 
 
-def test_a_job_that_nobody_holds_is_watched_until_it_settles_and_then_released() -> (
-    None
-):
+def test_an_unreferenced_job_is_polled_until_it_settles_and_then_released() -> None:
     by_id = {name: Course(runs_s=5.0, settles_s=2.0) for name in names(50)}
     service = Service(by_id)
 
@@ -245,7 +243,7 @@ def test_a_rate_limit_pauses_all_reads_of_that_client_and_of_no_other() -> None:
     run(scenario())
 
 
-def test_a_wait_of_milliseconds_is_no_reason_to_read_without_pause() -> None:
+def test_a_timeout_of_milliseconds_does_not_cause_reads_without_a_pause() -> None:
     service = Service({"media_0": Course(runs_s=600)})
 
     async def scenario() -> None:
@@ -259,7 +257,7 @@ def test_a_wait_of_milliseconds_is_no_reason_to_read_without_pause() -> None:
     run(scenario())
 
 
-def test_a_limit_beyond_two_minutes_ends_the_waiting_and_not_the_watching() -> None:
+def test_a_rate_limit_beyond_two_minutes_ends_the_wait_but_not_the_polling() -> None:
     service = Service({name: Course(runs_s=30) for name in names(3)})
 
     async def scenario() -> None:
@@ -287,7 +285,7 @@ def test_a_limit_beyond_two_minutes_ends_the_waiting_and_not_the_watching() -> N
     run(scenario())
 
 
-def test_a_limit_that_is_over_refuses_nobody_although_nothing_was_read_since() -> None:
+def test_an_expired_rate_limit_does_not_end_later_waits() -> None:
     service = Service({"media_0": Course(runs_s=30), "later": Course(runs_s=5)})
 
     async def scenario() -> None:
@@ -305,7 +303,7 @@ def test_a_limit_that_is_over_refuses_nobody_although_nothing_was_read_since() -
     run(scenario())
 
 
-def test_a_silent_service_is_asked_ever_less_often_by_one_read_at_a_time() -> None:
+def test_a_silent_service_is_read_one_at_a_time_with_growing_pauses() -> None:
     service = Service({name: Course(runs_s=600) for name in names(20)})
 
     async def scenario() -> None:
@@ -329,7 +327,7 @@ def test_a_silent_service_is_asked_ever_less_often_by_one_read_at_a_time() -> No
     run(scenario())
 
 
-def test_trouble_with_one_job_slows_the_others_in_nothing() -> None:
+def test_errors_of_one_job_do_not_delay_the_others() -> None:
     service = Service({name: Course(runs_s=600) for name in names(4)})
 
     async def scenario() -> None:
@@ -346,7 +344,7 @@ def test_trouble_with_one_job_slows_the_others_in_nothing() -> None:
     run(scenario())
 
 
-def test_an_answer_that_will_stay_the_same_ends_the_watching_with_its_error() -> None:
+def test_a_permanent_error_ends_the_polling_with_that_error() -> None:
     service = Service({name: Course(runs_s=600) for name in names(2)})
 
     async def scenario() -> None:
@@ -371,7 +369,7 @@ def test_an_answer_that_will_stay_the_same_ends_the_watching_with_its_error() ->
     run(scenario())
 
 
-def test_a_status_that_stays_unknown_ends_the_waiting_and_not_the_watching() -> None:
+def test_a_permanently_unknown_status_ends_the_wait_but_not_the_polling() -> None:
     courses = {
         "media_0": Course(runs_s=3_000, settles_s=3, unknown="archived"),
         "media_1": Course(runs_s=3_000),
@@ -404,7 +402,7 @@ def test_a_status_that_stays_unknown_ends_the_waiting_and_not_the_watching() -> 
 
 
 @pytest.mark.parametrize("unknown", ["archived", None])
-def test_a_charge_that_settles_before_the_end_is_known_leaves_nobody_waiting(
+def test_a_charge_that_settles_before_the_end_is_read_ends_all_waits(
     unknown: str | None,
 ) -> None:
     service = Service({"media_0": Course(runs_s=60, unknown=unknown)})
@@ -422,9 +420,7 @@ def test_a_charge_that_settles_before_the_end_is_known_leaves_nobody_waiting(
     run(scenario())
 
 
-def test_a_charge_is_taken_from_a_job_that_is_said_to_be_elsewhere_after_its_end() -> (
-    None
-):
+def test_a_settled_charge_is_recorded_even_if_the_status_goes_backwards() -> None:
     service = Service({"media_0": Course(runs_s=0.0, settles_s=600)})
 
     async def scenario() -> None:
@@ -455,7 +451,7 @@ class UnspeakableError(Exception):
         MemoryError(),
     ],
 )
-def test_whatever_one_read_raises_is_logged_and_that_job_and_the_next_are_read_on(
+def test_an_unexpected_error_of_a_read_is_logged_and_polling_continues(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = Service({name: Course(runs_s=20, settles_s=5) for name in names(3)})
@@ -495,7 +491,7 @@ def test_stopping_ends_the_reads() -> None:
     run(scenario())
 
 
-def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_continues() -> None:
+def test_a_cancelled_wait_leaves_nothing_behind_and_polling_continues() -> None:
     service = Service({"media_0": Course(runs_s=30)})
 
     async def scenario() -> None:
@@ -512,7 +508,7 @@ def test_who_stops_waiting_leaves_nothing_behind_and_the_watching_continues() ->
     run(scenario())
 
 
-def test_a_job_that_settled_by_another_s_read_takes_nobody_s_turn() -> None:
+def test_a_job_settled_by_another_read_uses_no_turn() -> None:
     """At three reads a second, a hundred turns would take half a minute."""
     settled = {f"settled_{n}": Course(runs_s=0.0) for n in range(100)}
     service = Service(settled | {"media_0": Course(runs_s=0.0)}, reads_per_s=3)
@@ -534,10 +530,10 @@ def test_a_job_that_settled_by_another_s_read_takes_nobody_s_turn() -> None:
 @pytest.mark.parametrize(
     ("billing", "least_s"), [("unavailable", 30.0), ("pending", 1.0), (None, 3.0)]
 )
-def test_an_end_that_another_read_has_seen_leaves_the_charge_its_own_gap(
+def test_after_another_read_saw_the_end_the_charge_is_read_at_its_own_interval(
     billing: str | None, least_s: float
 ) -> None:
-    """Such as `job.refresh()` and `client.job(id)`, while the watcher rests."""
+    """Such as `job.refresh()` and `client.job(id)`, while the poller pauses."""
     course = Course(runs_s=90.0, settles_s=600.0, usual_s=600.0, billing=billing)
     service = Service({"media_0": course})
 

@@ -1,4 +1,4 @@
-"""Small pictures of results: made once, for all that show them, and kept."""
+"""Posters of results: made once, shared by all views, and cached."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ URL = "https://media.test/a.mp4"
 
 
 class Media:
-    """Makes a picture of anything, or of nothing while `fails`."""
+    """Makes a poster of any file; fails while `fails` is set."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -69,7 +69,7 @@ async def made_once(tmp_path: Path) -> None:
     assert media.asked == [URL]
 
 
-def test_what_could_not_be_made_is_tried_again_after_a_while(tmp_path: Path) -> None:
+def test_a_failed_poster_is_tried_again_after_a_while(tmp_path: Path) -> None:
     with_runner(tried_again(tmp_path))
 
 
@@ -86,7 +86,7 @@ async def tried_again(tmp_path: Path) -> None:
     assert width_px(await posters.find("media_1", URL, 240)) == 240
 
 
-def test_what_cannot_be_read_has_no_picture(client: Client) -> None:
+def test_an_unreadable_result_has_no_poster(client: Client) -> None:
     balance = f"{client.service.base_url}/v1/balance"
 
     for url in (balance, "http://127.0.0.1:9/a.mp4", "nonsense", "http://[/a.mp4"):

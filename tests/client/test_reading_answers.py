@@ -1,4 +1,4 @@
-"""How the client reads answers: money, and what is large, damaged or hostile."""
+"""How the client reads responses: amounts, and large, damaged or hostile content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def client_of(server: AnsweringServer, home: Path, **more: Any) -> Iterator[mk.C
 
 
 def charging(charge: object) -> Answers:
-    """Return the answers of a service that says so of each settled charge."""
+    """Return the responses of a service that reports this charge for each job."""
     billing = {"state": "settled", "charge_micro_usd": charge}
     return Answers(job={"output": VIDEO, "billing": billing})
 
@@ -82,7 +82,7 @@ def test_waiting_for_a_charge_that_stays_unreadable_ends_with_a_sentence(
 
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("billing", [{"state": "refunded"}, "settled", {}], ids=repr)
-def test_an_unknown_billing_state_is_not_recorded_as_one_that_the_service_said(
+def test_an_unknown_billing_state_is_not_recorded_as_a_known_one(
     billing: object, tmp_path: Path
 ) -> None:
     answers = Answers(job={"output": VIDEO, "billing": billing})
@@ -109,7 +109,7 @@ def test_a_charge_that_can_be_read_later_is_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_the_end_of_the_time_to_settle_says_that_the_charge_is_missing(
+def test_a_settle_timeout_says_that_the_charge_is_missing(
     tmp_path: Path,
 ) -> None:
     answers = Answers(job={"output": VIDEO, "billing": {"state": "pending"}})
@@ -139,7 +139,7 @@ def test_a_sweep_that_fills_its_budget_ends_though_no_charge_can_be_read(
 
 
 class NumberedServer(AnsweringServer):
-    """Gives its jobs numbers as IDs."""
+    """A service whose job IDs are numbers."""
 
     def _taken(self, key: str) -> Said:
         return Said({"id": 7, "status": "queued", "billing": None})
@@ -193,7 +193,7 @@ def test_whole_numbers_of_a_balance_are_read_in_any_spelling(tmp_path: Path) -> 
     ],
     ids=["invoice alone", "inactive"],
 )
-def test_a_customer_with_an_invoice_cycle_submits_within_what_can_be_spent(
+def test_a_customer_with_an_invoice_cycle_submits_within_the_spendable_amount(
     balance: object, spendable: str, tmp_path: Path
 ) -> None:
     with (
@@ -236,7 +236,7 @@ def test_a_used_up_cycle_without_a_balance_refuses_a_request(tmp_path: Path) -> 
     ],
     ids=str,
 )
-def test_a_balance_that_cannot_be_read_is_said_in_a_sentence(
+def test_an_unreadable_balance_raises_a_readable_error(
     balance: object, sentence: str, tmp_path: Path
 ) -> None:
     with (
@@ -294,7 +294,7 @@ A_TOKEN = "t0ken-of-the-receiver"
 
 
 def failing(message: str) -> Answers:
-    """Return the answers of a service whose jobs fail with a message."""
+    """Return the responses of a service whose jobs fail with a message."""
     error = {"code": "content_moderation", "message": message}
     free = {"state": "settled", "charge_micro_usd": 0}
     return Answers(job={"status": "failed", "error": error, "billing": free})
@@ -374,7 +374,7 @@ def packed(size_mib: int) -> bytes:
     ],
     ids=["packed", "packed twice", "plain"],
 )
-def test_an_answer_that_is_too_large_is_not_taken_in(
+def test_a_response_that_is_too_large_is_not_read_into_memory(
     body: Callable[[], bytes],
     headers: dict[str, str],
     transport: Callable[[], httpx.AsyncBaseTransport] | None,
@@ -408,7 +408,7 @@ def test_an_answer_below_the_limit_is_read_packed_or_not(
         assert c.balance().spendable_micro_usd == 7
 
 
-def test_a_message_of_megabytes_is_shortened(tmp_path: Path) -> None:
+def test_a_message_of_several_megabytes_is_shortened(tmp_path: Path) -> None:
     with (
         AnsweringServer(failing("m" * 5 * MIB)) as server,
         client_of(server, tmp_path) as c,
@@ -495,7 +495,7 @@ def test_control_characters_of_the_service_reach_no_error(tmp_path: Path) -> Non
         assert not set(plain) & set("\x1b\x07\x9b\u202e")
 
 
-def test_a_job_id_in_a_line_to_copy_is_a_text_of_python(tmp_path: Path) -> None:
+def test_a_job_id_in_a_line_to_copy_is_a_python_string(tmp_path: Path) -> None:
     hostile = """media_"); import os; ("'"""
     answers = Answers(prefix=hostile, job={"billing": {"state": "pending"}})
     with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
@@ -587,7 +587,7 @@ def test_closing_calls_every_listener_and_unsubscribing_twice_is_no_error(
     ],
     ids=ascii,
 )
-def test_one_damaged_sidecar_does_not_end_the_rebuilding_of_the_others(
+def test_one_damaged_sidecar_does_not_stop_the_rebuild(
     damage: dict[str, Any], tmp_path: Path
 ) -> None:
     with AnsweringServer() as server:
@@ -641,7 +641,7 @@ def test_braces_in_a_redirect_are_only_text(tmp_path: Path) -> None:
         c.balance()
 
 
-def test_a_delivery_without_an_id_is_not_asked_for(tmp_path: Path) -> None:
+def test_a_delivery_without_an_id_is_not_requested(tmp_path: Path) -> None:
     row = {"source_id": "media_000001", "event_type": "media.job.completed"}
     with AnsweringServer() as server:
         with client_of(server, tmp_path / "first") as c:

@@ -1,4 +1,4 @@
-"""A lost history is rebuilt from the service and from what lies beside results."""
+"""A lost history is rebuilt from the service and from sidecars."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox of this module's own, whose books are read in whole."""
+    """Serve a sandbox for this module, whose whole store is compared."""
     data = tmp_path_factory.mktemp("rebuild")
     served = start(Sandbox(data, speed=20, sketch=True, allow_loopback_callbacks=True))
     yield served
@@ -60,7 +60,7 @@ def outcomes(frame: Any) -> list[str]:
 
 
 def saved(running: RunningSandbox, home: Path, folder: Path, prompt: str) -> Job:
-    """Buy a picture and save it, with the history in one folder and it in another."""
+    """Buy a picture and save it, in another folder than the history."""
     folder.mkdir(exist_ok=True)
     with client_of(running, home) as client:
         job = done(paint(client, prompt))
@@ -114,7 +114,7 @@ def test_after_a_rebuild_from_saved_results_the_same_calls_pay_nothing(
 def bought(
     running: RunningSandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Job, Path, Entry]:
-    """Give a picture that was bought and saved, its folder, and its lost entry."""
+    """Return a bought and saved picture, its folder, and its lost entry."""
     home = tmp_path_factory.mktemp("bought")
     job = saved(running, home, home / "results", "bought before")
     with History(home / "history.sqlite3") as history:
@@ -152,7 +152,7 @@ A_JOB = {"job_id": "media_a"}
         SOMEWHERE | A_JOB | {"take": 0},
     ],
 )
-def test_a_file_of_ours_that_makes_no_sense_is_named(
+def test_a_damaged_sidecar_is_named(
     running: RunningSandbox, tmp_path: Path, fields: dict[str, Any]
 ) -> None:
     broken = tmp_path / "deep" / "kite.mp4.json"
@@ -171,7 +171,7 @@ def test_a_file_of_ours_that_makes_no_sense_is_named(
 # -- from ids --------------------------------------------------------------------------
 
 
-def test_an_id_brings_the_charge_back_and_the_file_beside_it_the_request(
+def test_an_id_recovers_the_charge_and_the_sidecar_recovers_the_request(
     running: RunningSandbox, bought: tuple[Job, Path, Entry], tmp_path: Path
 ) -> None:
     job, folder, _ = bought
@@ -199,7 +199,7 @@ def test_a_job_that_was_rebuilt_and_is_then_answered_is_one_entry_and_one_charge
     with client_of(running, tmp_path) as client:
         client.history.rebuild(job.id, deliveries=False)
         if at_next_start:
-            # As a submit leaves it whose answer was lost.
+            # As after a submission without a response.
             client.components.store.claim(Submission(**plain_values(claimed)))
             assert [found.id for found in client.resume()] == [job.id]
         assert paint(client, "bought before").id == job.id
@@ -211,7 +211,7 @@ def test_a_job_that_was_rebuilt_and_is_then_answered_is_one_entry_and_one_charge
         assert client.reserved_micro_usd() == 0
 
 
-def test_nothing_of_an_unknown_job_is_written_down(
+def test_an_unknown_job_is_not_recorded(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     stranger = f"media_{uuid4()}"
@@ -248,7 +248,7 @@ def test_an_erased_job_is_rebuilt_as_erased(
 # -- from the log of deliveries --------------------------------------------------------
 
 
-def test_the_log_of_deliveries_tells_which_jobs_there_were(
+def test_jobs_are_recovered_from_the_delivery_log(
     tmp_path: Path,
 ) -> None:
     settings = Sandbox(
@@ -306,7 +306,7 @@ def test_every_page_of_the_log_is_rebuilt_whatever_its_cursor_is_called(
         assert set(frame["job_id"]) == set(job_ids)
 
 
-def test_a_log_that_cannot_be_read_does_not_keep_the_rest_from_being_rebuilt(
+def test_an_unreadable_log_does_not_stop_the_rest_of_the_rebuild(
     tmp_path: Path,
 ) -> None:
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
@@ -376,7 +376,7 @@ def test_a_backup_never_replaces_a_file(client: Client, tmp_path: Path) -> None:
         client.history.backup(tmp_path / "missing" / "backup.sqlite3")
 
 
-def test_a_damaged_history_names_what_recovers_its_jobs(
+def test_the_error_of_a_damaged_history_names_the_command_that_recovers_jobs(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
@@ -384,7 +384,7 @@ def test_a_damaged_history_names_what_recovers_its_jobs(
         clips(client, 3)
         target = client.history.backup(tmp_path / "backup.sqlite3")
     content = bytearray(target.read_bytes())
-    # The header and the schema stay whole; every other page is not.
+    # The header and the schema stay intact; all other pages are damaged.
     content[8_192:] = b"\xff" * len(content[8_192:])
     target.write_bytes(content)
 
@@ -400,7 +400,7 @@ def test_a_damaged_history_names_what_recovers_its_jobs(
 
 
 def rewritten(folder: Path, job: Job, **changes: Any) -> None:
-    """Change the sidecar of a job, as somebody else may have done."""
+    """Change the sidecar of a job, as an attacker may do."""
     for path in folder.glob("*.json"):
         fields = json.loads(path.read_text())
         if fields["job_id"] == job.id:
@@ -408,7 +408,7 @@ def rewritten(folder: Path, job: Job, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize("claims", ["another file", "nothing there", "not its input"])
-def test_a_sidecar_cannot_put_another_file_in_the_place_of_ones_own(
+def test_a_forged_sidecar_cannot_replace_the_file_of_an_input(
     running: RunningSandbox, tmp_path: Path, claims: str
 ) -> None:
     cat = make_png(tmp_path / "cat.png", (48, 32))
@@ -437,7 +437,7 @@ def test_a_sidecar_cannot_put_another_file_in_the_place_of_ones_own(
         assert upscaled.id != job.id
 
 
-def test_a_sidecar_cannot_say_that_another_request_made_its_job(
+def test_a_forged_sidecar_cannot_attribute_a_job_to_another_request(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     folder = tmp_path / "results"

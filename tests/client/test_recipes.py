@@ -1,4 +1,4 @@
-"""A saved file carries its request, and a file of somebody else can do no harm."""
+"""A saved file contains its request, and an untrusted file does no harm."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def digest(content: bytes) -> str:
 
 
 def seen(name: str, content: bytes) -> list[str]:
-    """Return what players show of a file: each frame, by its hash."""
+    """Return the hash of each frame that players show."""
     if name.endswith(("mp4", "mov")):
         with av.open(io.BytesIO(content), "r") as file:
             frames = [(each.pts, each.to_ndarray()) for each in file.decode(video=0)]
@@ -99,7 +99,7 @@ def seen(name: str, content: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_recipe_changes_nothing_that_is_seen_and_comes_back(
+def test_a_recipe_changes_no_frame_and_can_be_read_back(
     name: str, tmp_path: Path
 ) -> None:
     before, path = FILES[name], tmp_path / name
@@ -139,7 +139,7 @@ def test_other_programs_find_the_recipe_where_xmp_belongs(name: str) -> None:
         picture("GIF"),
     ],
 )
-def test_a_file_without_a_place_for_it_stays_as_it_is(content: bytes) -> None:
+def test_a_file_of_a_format_without_metadata_is_unchanged(content: bytes) -> None:
     assert with_recipe(content) == content
 
 
@@ -193,7 +193,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:20])
-def test_what_is_no_recipe_is_none_and_no_error(text: str, tmp_path: Path) -> None:
+def test_invalid_recipes_are_read_as_none(text: str, tmp_path: Path) -> None:
     assert parse_recipe(packet(text)) is None
     path = tmp_path / "a.png"
     path.write_bytes(packet(text))
@@ -202,7 +202,7 @@ def test_what_is_no_recipe_is_none_and_no_error(text: str, tmp_path: Path) -> No
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_have_a_recipe_or_none(content: bytes) -> None:
+def test_any_bytes_are_read_as_a_recipe_or_none(content: bytes) -> None:
     parse_recipe(content)
     with_recipe(content)
 
@@ -234,7 +234,7 @@ def test_a_download_is_as_delivered_unless_a_recipe_is_wanted(
     assert said["size_bytes"] == carrying.stat().st_size
     assert said["delivered_sha256"] == digest(plain.read_bytes())
     assert said["delivered_size_bytes"] == plain.stat().st_size
-    # It is known again, and not fetched anew.
+    # It is recognised, and not fetched again.
     assert job.download(tmp_path / "carrying.png", recipe=True) == carrying
 
 
@@ -263,7 +263,7 @@ def test_a_form_begins_with_the_request_in_a_file(
     beside.close()
 
 
-def test_of_a_strangers_file_a_form_takes_plain_values_and_no_media(
+def test_a_form_takes_plain_values_but_no_media_from_an_untrusted_file(
     own_client: Client, tmp_path: Path
 ) -> None:
     fields = {

@@ -1,4 +1,4 @@
-"""A sandbox's past in the history: as ordinary entries, once, and at no cost."""
+"""A sample history from the sandbox: ordinary entries, imported once, at no cost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def seeded(place: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
         yield client
 
 
-def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
+def test_a_sample_history_has_ordinary_settled_entries(seeded: Client) -> None:
     frame = seeded.history.frame(params=True)
 
     assert len(frame) == JOBS
@@ -68,7 +68,7 @@ def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
     assert spent == frame.loc[label, "charge_micro_usd"].sum()
 
 
-def test_a_past_ends_yesterday_and_its_clients_balance_stays(
+def test_a_sample_history_ends_yesterday_and_leaves_the_balance(
     own_client: Client,
 ) -> None:
     before = own_client.balance()
@@ -86,7 +86,7 @@ def test_a_past_ends_yesterday_and_its_clients_balance_stays(
     assert str(past).startswith(f"{JOBS} jobs from {past.first_day} to {past.last_day}")
 
 
-def test_days_that_were_read_before_have_the_charges_of_a_new_past(
+def test_cached_days_are_updated_by_a_new_sample_history(
     own_client: Client,
 ) -> None:
     spend = own_client.spend
@@ -97,7 +97,7 @@ def test_days_that_were_read_before_have_the_charges_of_a_new_past(
     assert spend.daily(first)["charge_micro_usd"].sum() == past.charge_micro_usd
 
 
-def test_the_page_of_a_month_reads_days_again_that_were_read_before(
+def test_the_dashboard_reads_cached_days_again(
     mediakit_sandbox: RunningSandbox, own_client: Client, tmp_path: Path
 ) -> None:
     spend = own_client.spend
@@ -153,7 +153,7 @@ def test_the_same_request_is_still_submitted(seeded: Client) -> None:
     assert seeded.balance().balance_micro_usd == balance - 50_000
 
 
-def test_a_hosted_service_gets_no_past_and_hears_nothing(tmp_path: Path) -> None:
+def test_a_hosted_service_is_rejected_without_a_request(tmp_path: Path) -> None:
     heard: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""Saved results: their names, who can read them, and what lies beside them."""
+"""Saved results: their names, permissions and sidecars."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNATURE = "c2lnbmF0dXJl"
 
 
 def made(job_id: str, url: str, content_type: str | None) -> Said:
-    """Return the answer about a completed clip at a URL."""
+    """Return the response about a completed clip at a URL."""
     output = {"media_type": "video", "video": {"url": url}}
     if content_type is not None:
         output["video"]["content_type"] = content_type  # type: ignore[index]
@@ -100,11 +100,11 @@ def test_a_sidecar_holds_no_password_and_no_signature(
             assert again.id == job.id
 
 
-def test_what_mediakit_keeps_in_its_home_can_only_be_read_by_the_user(
+def test_files_in_mediakits_home_can_only_be_read_by_the_user(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    # A home that exists keeps its permissions: what is in it must be private by itself.
+    # An existing home keeps its permissions, so its files must be private themselves.
     home.mkdir()
     home.chmod(0o755)
     umask = os.umask(0o022)
@@ -124,10 +124,10 @@ def test_what_mediakit_keeps_in_its_home_can_only_be_read_by_the_user(
     assert open_to_others == []
 
 
-# -- small pictures of results, beside the history -------------------------------------
+# -- posters of results, beside the history -------------------------------------------
 
 
-def test_an_id_from_outside_names_no_path_and_only_the_user_can_read_its_file(
+def test_an_untrusted_id_becomes_no_path_and_only_the_user_can_read_its_file(
     tmp_path: Path,
 ) -> None:
     preview_cache = PreviewCache(tmp_path / "home" / "looks")
@@ -139,7 +139,7 @@ def test_an_id_from_outside_names_no_path_and_only_the_user_can_read_its_file(
     assert not any(each.stat().st_mode & 0o077 for each in private)
 
 
-def test_the_longest_unused_go_first_and_no_part_is_left(tmp_path: Path) -> None:
+def test_the_least_recently_used_files_are_evicted_completely(tmp_path: Path) -> None:
     preview_cache = PreviewCache(tmp_path, max_bytes=250)
     for name in ("a", "b"):
         preview_cache.keep(name, ".mp4", bytes(100))
@@ -152,7 +152,7 @@ def test_the_longest_unused_go_first_and_no_part_is_left(tmp_path: Path) -> None
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_what_is_erased_at_the_service_is_forgotten_here(
+def test_the_cached_files_of_an_erased_job_are_removed(
     client: Client, tmp_path: Path
 ) -> None:
     picture = make_png(tmp_path / "in.png", (96, 64))

@@ -1,4 +1,4 @@
-"""Values that no request, file or column can hold: a sentence, and others live on."""
+"""Values that no request, file or column can hold: one error, and others continue."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_budget_that_no_column_can_hold_is_refused(
         BOUND + '[rates]\n"text-to-video" = { usd_per_second = 1e300 }',
     ],
 )
-def test_settings_that_are_nested_or_large_without_measure_are_refused(
+def test_deeply_nested_or_huge_settings_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
 ) -> None:
     (tmp_path / "mediakit.toml").write_text(content)
@@ -118,7 +118,7 @@ def test_settings_that_are_nested_or_large_without_measure_are_refused(
     "pasted",
     [" {} ", "{}\n", "'{}'", '"{}"', f"{API}/v1/media/jobs/{{}}", "`{}`"],
 )
-def test_an_id_is_found_as_it_was_pasted(client: mk.Client, pasted: str) -> None:
+def test_a_pasted_id_is_recognised(client: mk.Client, pasted: str) -> None:
     job = client.submit("text-to-video", prompt="a boat", **CLIP).wait(PATIENCE_S)
     assert client.job(pasted.format(job.id)).id == job.id
     rows = client.history.rebuild(pasted.format(job.id), deliveries=False)
@@ -126,7 +126,9 @@ def test_an_id_is_found_as_it_was_pasted(client: mk.Client, pasted: str) -> None
 
 
 @pytest.mark.parametrize("wrong", [5, None, b"media_1", 5.0, "", "  ", "\ud83d"])
-def test_what_is_no_id_is_refused_in_a_sentence(client: mk.Client, wrong: Any) -> None:
+def test_an_invalid_id_is_rejected_with_a_readable_message(
+    client: mk.Client, wrong: Any
+) -> None:
     with pytest.raises(mk.InputError, match="a job id: media_<uuid>"):
         client.job(wrong)
 

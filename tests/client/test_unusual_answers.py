@@ -1,4 +1,4 @@
-"""Services that answer in other shapes than specified: what the user reads of it."""
+"""Services whose responses differ from the specification, as users see them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_job_of_another_status_that_is_charged_and_has_no_output_has_failed(
     assert client.reserved_micro_usd() == 0
 
 
-def test_a_failed_job_whose_error_is_a_text_says_it(
+def test_a_failed_job_whose_error_is_a_string_shows_it(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
     service.on_read = reads(status="failed", error="the GPU is gone", billing=None)
@@ -72,7 +72,7 @@ def test_a_failed_job_whose_error_is_a_text_says_it(
 
 
 @pytest.mark.parametrize("status", [201, 202, 203])
-def test_a_job_is_read_from_an_answer_of_any_success(
+def test_a_job_is_read_from_any_2xx_response(
     service: ServiceInMemory, client: mk.Client, status: int
 ) -> None:
     async def answer(job_id: str, _: int) -> httpx.Response:
@@ -83,7 +83,7 @@ def test_a_job_is_read_from_an_answer_of_any_success(
     assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
 
 
-def test_an_unknown_status_is_said_at_once(
+def test_an_unknown_status_is_reported_at_once(
     service: ServiceInMemory, client: mk.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     unknown = reads(status="archiving", billing=None)
@@ -116,7 +116,7 @@ def test_an_unknown_status_is_said_at_once(
         ({"detail": {"detail": {"errorMessage": "prompt is too long"}}}, "too long"),
     ],
 )
-def test_the_reason_of_a_refusal_is_read_wherever_it_stands(
+def test_the_reason_of_a_refusal_is_read_from_any_usual_place(
     service: ServiceInMemory,
     client: mk.Client,
     status: int,
@@ -144,7 +144,7 @@ def test_a_refusal_of_unknown_shape_is_quoted_and_a_web_page_is_not(
 
 @pytest.mark.parametrize("words", ["slow down", "slow down.", "slow down!"])
 @pytest.mark.parametrize("status", [401, 403, 409, 429])
-def test_what_a_service_says_is_a_sentence_of_its_own(
+def test_the_message_of_a_service_is_a_separate_sentence(
     service: ServiceInMemory, client: mk.Client, status: int, words: str
 ) -> None:
     service.on_submit = says(httpx.Response(status, json={"message": words}))

@@ -38,7 +38,7 @@ def client_of(storage: Storage, home: Path, clock: AdvancingClock | None = None)
 
 
 def run(client: AsyncClient, *works: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Run all at once on one loop, and close the client there."""
+    """Run all coroutines concurrently on one loop, and close the client there."""
 
     async def scenario() -> Any:
         try:
@@ -91,7 +91,7 @@ def test_the_url_of_a_grant_is_read_as_browsers_read_it(tmp_path: Path) -> None:
     assert storage.taken == {"/f%C3%BCr%20mich/%2F/1": file.read_bytes()}
 
 
-def test_a_photo_of_several_pictures_is_announced_as_a_jpeg(tmp_path: Path) -> None:
+def test_a_photo_with_several_pictures_is_uploaded_as_a_jpeg(tmp_path: Path) -> None:
     file = tmp_path / "phone.jpg"
     photo = make_picture((64, 48))
     photo.save(file, "MPO", save_all=True, append_images=[photo])
@@ -114,7 +114,7 @@ def test_a_photo_of_several_pictures_is_announced_as_a_jpeg(tmp_path: Path) -> N
     ],
     ids=count(),
 )
-def test_what_may_pass_is_tried_again_with_another_grant_and_the_rest_is_a_sentence(
+def test_temporary_errors_are_retried_with_a_new_grant_and_others_reported(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     puts: list[int | None],
@@ -157,7 +157,7 @@ def rewritten(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [appended, rewritten])
-def test_a_file_that_changes_while_it_is_sent_is_never_sent_whole(
+def test_a_file_that_changes_during_the_upload_is_never_sent_completely(
     tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     file = sound(tmp_path, megabytes=16)
@@ -191,7 +191,7 @@ def test_a_file_that_changes_after_it_was_priced_is_not_sent(tmp_path: Path) -> 
     assert storage.grants == 0
 
 
-def test_the_files_of_one_request_go_together_and_the_same_bytes_once(
+def test_the_files_of_a_request_are_uploaded_concurrently_and_equal_bytes_once(
     tmp_path: Path, client: Client
 ) -> None:
     pictures = [make_png(tmp_path / f"{n}.png", (64, 48 + n)) for n in (1, 2, 3)]
@@ -218,7 +218,7 @@ def test_the_files_of_one_request_go_together_and_the_same_bytes_once(
 @pytest.mark.parametrize(
     "page", [b"<html>Sign in</html>", b"\n<!DOCTYPE html><title>Sign in</title>"]
 )
-def test_a_web_page_that_answers_an_upload_is_no_upload(
+def test_a_web_page_as_the_response_is_a_failed_upload(
     tmp_path: Path, status: int, page: bytes
 ) -> None:
     file = make_png(tmp_path / "a.png")
@@ -234,7 +234,7 @@ def test_a_web_page_that_answers_an_upload_is_no_upload(
     assert storage.taken["/put/2"] == file.read_bytes()
 
 
-def test_a_file_can_be_uploaded_anew(tmp_path: Path) -> None:
+def test_a_file_can_be_uploaded_again(tmp_path: Path) -> None:
     file = make_png(tmp_path / "a.png")
     with Storage() as storage:
         client = client_of(storage, tmp_path)
@@ -249,7 +249,7 @@ def test_a_file_can_be_uploaded_anew(tmp_path: Path) -> None:
     assert urls == files
 
 
-def test_after_a_reset_of_the_sandbox_a_picture_is_uploaded_anew(
+def test_after_a_reset_of_the_sandbox_a_picture_is_uploaded_again(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     file = make_png(tmp_path / "a.png")
@@ -263,7 +263,7 @@ def test_after_a_reset_of_the_sandbox_a_picture_is_uploaded_anew(
         assert client.upload(file) != before
 
 
-def test_a_job_that_fails_for_an_upload_that_is_gone_forgets_it(
+def test_a_job_that_fails_for_a_lost_upload_forgets_that_upload(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     file = make_png(tmp_path / "a.png")
@@ -284,7 +284,7 @@ def test_a_job_that_fails_for_an_upload_that_is_gone_forgets_it(
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_storage_that_asks_for_a_long_wait_ends_the_call_with_the_time(
+def test_a_storage_that_requests_a_long_wait_ends_the_call_and_names_the_time(
     tmp_path: Path, status: int
 ) -> None:
     file = make_png(tmp_path / "a.png")
@@ -300,7 +300,7 @@ def test_a_storage_that_asks_for_a_long_wait_ends_the_call_with_the_time(
     assert max(clock.slept_s, default=0.0) < 120
 
 
-def test_short_waits_that_a_storage_asks_for_are_kept(tmp_path: Path) -> None:
+def test_short_waits_requested_by_a_storage_are_respected(tmp_path: Path) -> None:
     file = make_png(tmp_path / "a.png")
     clock = AdvancingClock()
     with Storage() as storage:
@@ -311,7 +311,7 @@ def test_short_waits_that_a_storage_asks_for_are_kept(tmp_path: Path) -> None:
 
 
 class Late(Storage):
-    """Takes all bytes at once, and answers later than other requests may take."""
+    """Accepts all bytes at once, and responds later than other requests may."""
 
     late_s = 5.0
 

@@ -1,4 +1,4 @@
-"""An error says only what is known: what was sent, and where it leads."""
+"""An error reports only known facts: what was sent, and where a redirect leads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 
 def submits(each: bytes) -> Script:
-    """Answer reads of the balance as they are meant, and submits with these bytes."""
+    """Respond to balance reads normally, and to submissions with these bytes."""
 
     def play(visit: Visit) -> None:
         while request := visit.request():
@@ -50,7 +50,7 @@ def submits(each: bytes) -> Script:
 
 
 def refusal(server: ScriptedServer, history: History) -> MediakitError:
-    """Return what a submit ends with."""
+    """Return the error of a submission."""
 
     async def submit() -> None:
         service = Service(server.base_url, KEY)
@@ -77,7 +77,7 @@ def test_a_redirected_submit_may_have_made_a_job_and_says_where_it_leads(
     assert [entry.state for entry in history.page()] == [EntryState.UNANSWERED]
 
 
-def test_a_client_that_is_closed_during_a_submit_does_not_know_what_became_of_it(
+def test_a_submit_interrupted_by_closing_has_an_unknown_outcome(
     history: History,
 ) -> None:
     arrived = threading.Event()
@@ -122,7 +122,7 @@ def test_credentials_in_a_base_url_are_refused_and_not_repeated(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_file_beside_a_result_is_for_its_owner_and_holds_no_webhook_url(
+def test_a_sidecar_is_readable_by_its_owner_only_and_has_no_webhook_url(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     hook = "http://127.0.0.1:9/hook?token=hook-secret"

@@ -1,4 +1,4 @@
-"""Jobs on a virtual clock, at a service that knows when each of them ends."""
+"""Jobs on a virtual clock, at a service with a fixed end for each."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ CHARGE = {"state": "settled", "charge_micro_usd": 340_000}
 
 @dataclass(frozen=True)
 class Course:
-    """What becomes of a job, in seconds of the clock.
+    """The course of a job, in seconds of the clock.
 
     Args:
-        starts_s: When it is submitted and watched.
+        starts_s: When it is submitted and polled.
         runs_s: How long it takes to end.
         settles_s: How long its charge takes after that.
         usual_s: How long its function usually takes; None if unknown.
-        billing: What is said of its charge until it is settled.
-        unknown: A status that is new to us, said while the job runs; None says
+        billing: The reported billing until it is settled.
+        unknown: An unknown status that is reported while the job runs; None for
             "running".
     """
 
@@ -43,7 +43,7 @@ class Course:
     unknown: str | None = None
 
     def record(self, job_id: str, now_s: float) -> JobRecord:
-        """Return what the service says of it."""
+        """Return the service's record of the job."""
         ran_s = now_s - self.starts_s
         fields: dict[str, Any] = {"id": job_id, "status": self.unknown or "running"}
         if ran_s >= self.runs_s:
@@ -54,12 +54,12 @@ class Course:
 
 
 class Service:
-    """A service and those who watch its jobs, on one virtual clock.
+    """A service and the pollers of its jobs, on one virtual clock.
 
     Args:
-        courses: What becomes of each job, by its id.
+        courses: The course of each job, by its id.
         reads_per_s: The rate limit.
-        clients: How many clients share it; the jobs are dealt out to them.
+        clients: The number of clients, which share the jobs.
         seed: Of the jitter.
     """
 
@@ -80,7 +80,7 @@ class Service:
         self.fault: Callable[[str], Exception | None] = lambda job_id: None
 
     def client(self, seed: int = 1) -> Poller:
-        """Return what watches the jobs of one more client."""
+        """Return the poller of another client."""
         random = Random(seed)
         return Poller(self.read, self.clock, self.limiter, random)
 
@@ -93,7 +93,7 @@ class Service:
         job.see(self.courses[job.id].record(job.id, now_s), self.clock.now())
 
     def submit(self, job_id: str, pollers: Poller | None = None) -> AsyncJob:
-        """Let a job begin, and watch it."""
+        """Start a job, and poll it."""
         client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
         state = state_of("queued", id=job_id, submitted_at=self.clock.now())
@@ -104,7 +104,7 @@ class Service:
         return job
 
     async def run(self, until_s: float) -> None:
-        """Submit each job in its time, and go on until then or until all settled."""
+        """Submit each job at its time; run until a time or until all are settled."""
         for job_id, course in sorted(self.courses.items(), key=lambda i: i[1].starts_s):
             # Sums of floats may differ in their last place.
             ahead_s = max(0.0, course.starts_s - self.clock.monotonic_s())
@@ -115,7 +115,7 @@ class Service:
 
     @property
     def unsettled(self) -> list[str]:
-        """Return the jobs whose charge is not known here."""
+        """Return the jobs whose charge has not been read."""
         return [x.id for x in self.jobs.values() if x.state.charge_micro_usd is None]
 
     def reads_of(self) -> dict[str, list[float]]:
@@ -127,18 +127,18 @@ class Service:
 
 
 class _Jobs:
-    """What a job asks of its client, as far as these tests go."""
+    """The client's interface to a job, as far as these tests need it."""
 
     def __init__(self, service: Service, pollers: Poller) -> None:
         self.read = service.read
         self.watch = pollers.watch
 
     def on_wait(self, job: AsyncJob) -> None:
-        """Nobody shows the waits of these jobs."""
+        """Waits for these jobs are not displayed."""
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:
-    """Run a scenario on the I/O thread, and end what it leaves there."""
+    """Run a scenario on the I/O thread, and cancel its remaining tasks."""
 
     async def whole() -> None:
         before = asyncio.all_tasks()

@@ -1,1 +1,1 @@
-"""What `mk.doctor()` says of an installation and its service."""
+"""Tests of `mk.doctor()`."""

@@ -1,4 +1,4 @@
-"""What is installed, bound and missing, on one screen."""
+"""The report on installed, bound and missing parts fits on one screen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCREEN_LINES, SCREEN_COLUMNS = 40, 88
 NOT_EXTRAS = {"docs", "dev", "lab", "soak"}  # sets of others
 
 
-def test_a_service_that_works_is_said_with_its_balance(
+def test_a_working_service_is_reported_with_its_balance(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     found = mk.doctor(sandbox.base_url, sandbox.api_key, home=tmp_path / "home")
@@ -48,7 +48,7 @@ def test_a_service_that_works_is_said_with_its_balance(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_wrong_key_is_distinguished_from_a_service_that_is_away(
+def test_a_wrong_key_is_distinguished_from_an_unreachable_service(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     found = mk.doctor(sandbox.base_url, WRONG_KEY, home=tmp_path)
@@ -59,7 +59,7 @@ def test_a_wrong_key_is_distinguished_from_a_service_that_is_away(
     assert WRONG_KEY not in str(found)
 
 
-def test_a_service_that_is_away_is_said(tmp_path: Path) -> None:
+def test_an_unreachable_service_is_reported(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     found = mk.doctor(url, WRONG_KEY, home=tmp_path)
 
@@ -85,7 +85,7 @@ def wrong_in(found: Diagnosis) -> dict[str, str]:
     return {each.name: each.text for each in found.findings if not each.is_ok}
 
 
-def test_a_service_for_which_no_function_is_bound_is_a_problem(
+def test_a_service_without_bound_functions_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with AnsweringServer() as server:
@@ -148,7 +148,7 @@ def test_a_password_of_the_history_is_not_shown(tmp_path: Path) -> None:
     assert "hunter2" not in text
 
 
-def test_what_is_missing_comes_with_the_line_that_installs_it(
+def test_missing_packages_are_reported_with_the_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("uvicorn", "psycopg"):
@@ -179,7 +179,7 @@ def test_another_distribution_of_the_same_package_is_a_problem(
     assert conflict.endswith("--no-deps jupyter-mediakit.")
 
 
-def test_what_a_jupyter_server_lacks_comes_with_the_line_that_installs_it(
+def test_missing_parts_of_a_jupyter_server_are_reported_with_the_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
@@ -218,7 +218,7 @@ def test_the_report_fits_on_one_screen(
     )
 
 
-def test_a_report_of_something_wrong_ends_with_status_1(
+def test_a_report_with_a_problem_exits_with_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from mediakit.__main__ import main
@@ -231,7 +231,7 @@ def test_a_report_of_something_wrong_ends_with_status_1(
     assert "MEDIAKIT_API_KEY" in said
 
 
-def test_every_extra_is_known_by_what_it_brings() -> None:
+def test_every_extra_is_recognised_by_its_modules() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     brought = {
         extra: {Requirement(line).name for line in lines}
@@ -266,7 +266,7 @@ def test_a_hub_whose_browsers_do_not_reach_this_machine_is_named(
         ("SSLKEYLOGFILE", "/gone/keys.log"),
     ],
 )
-def test_a_variable_that_a_url_needs_and_that_is_no_use_is_named(
+def test_an_unusable_variable_that_a_url_needs_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     (tmp_path / "mediakit.toml").write_text('openapi = "https://media.test/x.json"\n')
@@ -290,13 +290,13 @@ def test_a_variable_that_a_url_needs_and_that_is_no_use_is_named(
         ("https://media.test", f"{WRONG_KEY}\n", "a line break"),
     ],
 )
-def test_a_setting_that_can_only_be_a_mistake_is_named(
+def test_an_obviously_mistaken_setting_is_named(
     tmp_path: Path, base_url: str, api_key: str, words: str
 ) -> None:
     assert words in wrong_in(mk.doctor(base_url, api_key, home=tmp_path))["Settings"]
 
 
-def test_a_proxy_that_wants_a_password_is_named(
+def test_a_proxy_that_requires_a_password_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with HTTPProxy(free_port(), credentials="ann:s@cret") as proxy:
@@ -306,7 +306,7 @@ def test_a_proxy_that_wants_a_password_is_named(
     assert "the proxy refused" in wrong["Service"]
 
 
-def test_a_socks_proxy_that_the_url_does_not_need_is_no_advice(
+def test_a_socks_proxy_that_the_url_does_not_need_causes_no_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")

@@ -1,1 +1,1 @@
-"""Processes that are killed or started again, and what survives them."""
+"""Tests of processes that are killed or restarted."""

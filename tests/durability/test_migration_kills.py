@@ -1,4 +1,4 @@
-"""Killed in the middle of a migration: the old version or the new one, whole."""
+"""A migration that is killed leaves the complete old or new version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINES_N = STATEMENTS_N + 1
 
 @pytest.fixture(params=[*BOTH_DATABASES, "sandbox"])
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
-    """Make an old history or sandbox; return the place of its database."""
+    """Make an old history or sandbox; return the location of its database."""
     folder = FOLDERS[0]
     if request.param == "sandbox":
         return put_sandbox(folder, tmp_path / "sandbox") / "sandbox.sqlite3"
@@ -61,7 +61,7 @@ def version_in(place: Any) -> int:
 def restore(
     place: Any, content: bytes, version: int, tables: dict[str, list[str]]
 ) -> None:
-    """Take the steps back, so that they can be killed again."""
+    """Revert the steps, so that they can be killed again."""
     if isinstance(place, Path):
         for suffix in ("-wal", "-shm"):
             place.with_name(place.name + suffix).unlink(missing_ok=True)
@@ -76,7 +76,7 @@ def restore(
         plain.commit()
 
 
-def test_a_migration_that_is_killed_leaves_the_old_or_the_new_version_whole(
+def test_a_killed_migration_leaves_the_complete_old_or_new_version(
     old: Any, tell: Callable[[str], None]
 ) -> None:
     content = old.read_bytes() if isinstance(old, Path) else b""
@@ -86,7 +86,7 @@ def test_a_migration_that_is_killed_leaves_the_old_or_the_new_version_whole(
     moments, counts = Random(11), Counter[str]()
     for number in range(KILLS):
         process = start(OPEN, old, "--report")
-        # The first ones are killed at each line once, the rest anywhere.
+        # The first runs are killed at each line once, the others at random times.
         line = number % (LINES_N + 1) + 1
         for _ in range(line):
             process.stdout.readline()

@@ -1,4 +1,4 @@
-"""One client through the lives of a process: threads, forks, loops, ends."""
+"""A client across threads, forks, event loops and process exits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PATIENCE_S = 60.0
 
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that takes jobs and starts none."""
+    """Serve a sandbox that accepts jobs but starts none."""
     data = tmp_path_factory.mktemp("idle")
     running = start(Sandbox(data, concurrency=0, queue_size=1_000))
     yield running
@@ -54,10 +54,10 @@ def kite(client: Client, prompt: str = "a kite", **more: Any) -> str:
 
 
 def life(script: str, running: RunningSandbox, home: Path) -> list[Any]:
-    """Run a script in a process of its own, where every oddity is said aloud.
+    """Run a script in a separate process with all warnings enabled.
 
     Returns:
-        What it printed, a line of JSON each; nothing may be on its stderr.
+        Its output, one JSON value per line; its stderr must be empty.
     """
     environment = {
         "MEDIAKIT_BASE_URL": running.base_url,
@@ -72,7 +72,7 @@ def life(script: str, running: RunningSandbox, home: Path) -> list[Any]:
 
 
 def is_received(running: RunningSandbox) -> bool:
-    """Return whether the request that is answered late has reached the sandbox.
+    """Return whether the delayed request has reached the sandbox.
 
     Before that, a cancelled call has sent nothing, and leaves nothing.
     """
@@ -198,7 +198,7 @@ client.close()
 """
 
 
-def test_a_forked_process_is_told_to_connect_and_finds_the_same_job_then(
+def test_a_forked_process_has_to_connect_and_then_finds_the_same_job(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     child, parent, status, submits = life(FORKS, sandbox, tmp_path)
@@ -312,7 +312,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     "method", [pytest.param("spawn", marks=pytest.mark.soak), "fork"]
 )
-def test_workers_make_clients_of_their_own_and_hand_their_errors_back(
+def test_workers_create_their_own_clients_and_return_their_errors(
     sandbox: RunningSandbox, tmp_path: Path, method: str
 ) -> None:
     script = WORKERS.replace("METHOD", repr(method))
@@ -325,7 +325,7 @@ def test_workers_make_clients_of_their_own_and_hand_their_errors_back(
     assert refused == ["InputError", "duration", 99]
 
 
-def test_what_holds_a_key_or_a_connection_stays_in_its_process(
+def test_objects_with_a_key_or_a_connection_cannot_be_pickled(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
     with client_of(idle, tmp_path) as client:
@@ -341,7 +341,7 @@ def test_what_holds_a_key_or_a_connection_stays_in_its_process(
             pickle.dumps(job)
 
 
-def test_errors_come_back_from_another_process_as_they_were(
+def test_errors_survive_pickling_between_processes(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
     with client_of(idle, tmp_path) as client:
@@ -397,7 +397,7 @@ print(json.dumps(asyncio.run(once()) == first))
 """
 
 
-def test_an_async_client_serves_one_run_after_another_and_ends_in_silence(
+def test_an_async_client_serves_several_loops_in_turn_and_exits_silently(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     assert life(TWO_RUNS, sandbox, tmp_path) == [True, True]
@@ -433,7 +433,7 @@ def test_two_loops_at_once_use_one_async_client(
     assert first[1] != second[1]
 
 
-def test_closing_on_another_loop_ends_what_waits_and_closes_all_connections(
+def test_closing_on_another_loop_ends_waits_and_closes_all_connections(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
     client = AsyncClient(idle.base_url, idle.api_key, home=tmp_path)
@@ -493,7 +493,7 @@ def test_a_submit_that_is_cancelled_is_found_by_the_same_call(
 
 @contextmanager
 def interrupted_when(ready: Callable[[], bool]) -> Iterator[None]:
-    """Press Ctrl-C as soon as something is so."""
+    """Send SIGINT as soon as a condition is true."""
     done = threading.Event()
 
     def press() -> None:
@@ -513,7 +513,7 @@ def interrupted_when(ready: Callable[[], bool]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_during_a_submit_loses_nothing_and_names_what_to_do(
+def test_an_interrupt_during_a_submit_loses_nothing_and_says_what_to_do(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
     idle.fault("latency", seconds=5, count=1, where={"method": "POST"})
@@ -596,7 +596,7 @@ def test_closing_ends_a_call_that_waits(idle: RunningSandbox, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("call", ["wait", "settle", "run"])
-def test_a_task_that_waits_when_its_client_s_block_ends_hears_that_it_was_closed(
+def test_a_task_that_waits_when_the_client_closes_gets_an_error(
     idle: RunningSandbox, tmp_path: Path, call: str
 ) -> None:
     async def main() -> tuple[BaseException, str]:

@@ -1,4 +1,4 @@
-"""A kernel is killed between Generate and the result; nothing is lost or made twice."""
+"""A kernel killed between Generate and the result loses no job and repeats none."""
 
 from __future__ import annotations
 

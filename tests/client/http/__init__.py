@@ -1,1 +1,1 @@
-"""One exchange over HTTP and every way it fails."""
+"""Tests of a single HTTP request and its failures."""

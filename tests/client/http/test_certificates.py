@@ -1,4 +1,4 @@
-"""Variables of the environment that name files of TLS which cannot be used."""
+"""Environment variables that name unusable TLS files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY = "key-0123456789abcdef"
 
 
 def unusable(folder: Path, what: str) -> str:
-    """Return the path of a file that is gone, empty, a folder or no certificate."""
+    """Return a path that is missing, empty, a folder or not a certificate."""
     place = folder / f"{what}.pem"
     if what == "folder":
         place.mkdir()
@@ -34,7 +34,7 @@ def unusable(folder: Path, what: str) -> str:
         ("SSLKEYLOGFILE", "no folder/gone"),
     ],
 )
-def test_an_unusable_file_of_tls_is_named_at_once_and_only_where_it_is_needed(
+def test_an_unusable_tls_file_is_named_at_once_but_only_if_needed(
     sandbox: RunningSandbox,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

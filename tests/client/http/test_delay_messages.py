@@ -1,4 +1,4 @@
-"""A form says why its request has no answer yet, as a call of a client does."""
+"""A form explains why its request has no response yet, as a call does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLOW_UPLOAD = {"kind": "latency", "seconds": 2, "where": {"path": "/uploads/"}}
         ("image-upscale", SLOW_UPLOAD, "Uploading cat.png"),
     ],
 )
-def test_a_form_says_why_its_request_has_no_answer(
+def test_a_form_says_why_its_request_has_no_response(
     kind: str, fault: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     cat = make_png(tmp_path / "cat.png", (64, 48))

@@ -1,7 +1,7 @@
-"""A customer's first day: the README alone, behind everything a company puts there.
+"""A customer's first day: only the README, behind a company's proxy and certificates.
 
-The service has a private authority, a prefix in its base URL, files on another host and
-reports of its own; the way to it is a proxy that wants a password.
+The service has a private certificate authority, a prefix in its base URL, files on
+another host and renamed report columns; the proxy requires a password.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ client.close()
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox with which nobody else spends this month."""
+    """Serve a sandbox whose spend of this month is this test's alone."""
     settings = {"sketch": True, "allow_loopback_callbacks": True}
     running = start(Sandbox(tmp_path / "sandbox", speed=20, **settings))
     yield running
@@ -128,7 +128,7 @@ def sandbox(tmp_path: Path) -> Iterator[RunningSandbox]:
 
 
 @pytest.mark.soak
-def test_the_readme_is_enough_for_a_first_day_behind_a_company_s_network(
+def test_the_readme_is_enough_for_a_first_day_in_a_company_network(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

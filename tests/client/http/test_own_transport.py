@@ -1,4 +1,4 @@
-"""A user's own transport carries all requests, and its failures are understood."""
+"""A user's transport carries all requests, and its failures become typed errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PATIENCE_S = 60.0
 
 
 class ClosingTransport(httpx.MockTransport):
-    """A transport that records on which event loop it is closed, each time."""
+    """A transport that records the event loop of each close."""
 
     def __init__(self, service: ServiceInMemory) -> None:
         super().__init__(service.handle)
@@ -66,7 +66,7 @@ def picture(tmp_path: Path) -> Path:
 
 
 def assert_submitted_with(service: ServiceInMemory, picture: Path, saved: Path) -> None:
-    """Check what the service saw of one submission with an uploaded picture."""
+    """Check the service's requests for one submission with an uploaded picture."""
     assert saved.read_bytes() == OUTPUT
     assert list(service.jobs.values()) == ["media_1"]
     assert picture.read_bytes() in service.files.values()
@@ -112,7 +112,7 @@ def test_an_awaited_client_calls_the_users_transport_on_the_io_thread(
     assert_submitted_with(service, picture, asyncio.run(upscale()))
 
 
-def test_a_clip_of_another_host_is_measured_through_the_users_transport(
+def test_the_length_of_a_clip_on_another_host_is_read_through_the_users_transport(
     service: ServiceInMemory, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (64, 64), duration_s=2)
@@ -189,7 +189,7 @@ MAYBE_SENT = [
 
 
 @pytest.mark.parametrize("failure", [*NEVER_SENT, *MAYBE_SENT], ids=repr)
-def test_a_failure_of_the_users_transport_says_what_is_known_and_makes_one_job(
+def test_a_failure_of_the_users_transport_is_explained_and_makes_one_job(
     service: ServiceInMemory, tmp_path: Path, failure: httpx.TransportError
 ) -> None:
     def submit() -> str:

@@ -1,4 +1,4 @@
-"""Proxies of the environment, on real sockets: which are used, and what they see."""
+"""Proxies from the environment, on real sockets: their use, and what they see."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def authority() -> trustme.CA:
 def environment(
     authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.MonkeyPatch:
-    """Give an environment without proxies, in which the authority is trusted."""
+    """Set up an environment without proxies that trusts the certificate authority."""
     for name in ("http", "https", "all", "no"):
         monkeypatch.delenv(f"{name}_proxy", raising=False)
         monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
@@ -140,7 +140,7 @@ def behind(
     *,
     user: str = IN_URL,
 ) -> Iterator[Proxy]:
-    """Put the proxy of a case before a server, and name it in the environment."""
+    """Start a case's proxy in front of a server, and set it in the environment."""
     with ExitStack() as stack:
         if case.base_url == SECURE:
             tls = certified(authority, "service.example", "files.example")
@@ -169,7 +169,7 @@ def upscale(base_url: str, api_key: str, folder: Path) -> mk.Job:
 
 
 def secrets_of(password: str, user: str = "ann") -> list[str]:
-    """Return how a password may show: as it is, in a URL, and encoded for a header."""
+    """Return the forms of a password: plain, in a URL, and encoded for a header."""
     encoded = b64encode(f"{user}:{password}".encode()).decode()
     return [password, password.replace("@", "%40"), encoded]
 
@@ -399,7 +399,7 @@ def refused(base_url: str, home: Path) -> mk.ServiceError:
 
 
 def shown(error: BaseException) -> str:
-    """Return all that people may see of an error and of its causes."""
+    """Return the texts of an error and of its causes."""
     return "".join(traceback.format_exception(error)) + repr(error)
 
 

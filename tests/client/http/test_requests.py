@@ -1,4 +1,4 @@
-"""What a request says to a server, and what an early response to an upload means."""
+"""Requests as the server gets them, and early responses to an upload."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CREDENTIALS = b"Basic " + b64encode(b"ann:s@cret")
 
 
 def with_client(script: Callable[[HttpClient], Awaitable[int]]) -> int:
-    """Return the status with which a script ends, on the network's loop."""
+    """Return the status of the final response to a script, on the I/O loop."""
 
     async def run() -> int:
         http = HttpClient()

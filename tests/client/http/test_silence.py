@@ -1,4 +1,4 @@
-"""What a client says and does when no answer comes, on real sockets."""
+"""A client without a response: its errors and retries, on real sockets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def outcomes(
     clock: AdvancingClock | None = None,
     timeout_s: float = PATIENCE_S,
 ) -> list[Any]:
-    """Return what each call ends with, on connections that are kept."""
+    """Return the outcome of each call, on kept-alive connections."""
 
     async def run() -> list[Any]:
         service = Service(base_url, "key-0123456789abcdef")
@@ -71,7 +71,7 @@ async def read(client: AsyncClient) -> int:
 
 
 async def rotate(client: AsyncClient) -> str:
-    """Send the one POST that is never repeated."""
+    """Send the kind of POST that is never repeated."""
     return (await client.deliveries.rotate_secret()).reveal()
 
 
@@ -84,9 +84,7 @@ async def rotate(client: AsyncClient) -> str:
         ("http://nobody.invalid", "(no such host)"),
     ],
 )
-def test_a_service_that_cannot_be_reached_was_sent_nothing(
-    base_url: str, reason: str
-) -> None:
+def test_nothing_was_sent_to_an_unreachable_service(base_url: str, reason: str) -> None:
     with (
         ScriptedServer(lambda visit: visit.say(b"who is there?\r\n")) as plain,
         socket.create_server(("127.0.0.1", 0), backlog=0) as full,
@@ -122,7 +120,7 @@ CHUNK_CUT_OFF = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{"
         (answers(b"SSH-2.0-OpenSSH_9.6\r\n"), "(it sent no HTTP response)"),
     ],
 )
-def test_a_post_without_a_whole_answer_may_have_arrived_and_is_sent_once(
+def test_a_post_without_a_complete_response_may_have_arrived_and_is_sent_once(
     script: Script, reason: str
 ) -> None:
     timeout_s = CONNECTS_S if script is is_silent else PATIENCE_S
@@ -158,7 +156,7 @@ def test_a_post_after_the_server_closed_a_kept_connection_goes_by_another() -> N
     assert (server.visits, len(server.requests)) == (2, 2)
 
 
-def test_a_redirect_is_an_answer_and_takes_the_key_nowhere() -> None:
+def test_a_redirect_is_not_followed_and_the_key_is_not_sent_elsewhere() -> None:
     with (
         ScriptedServer(answers(page())) as elsewhere,
         ScriptedServer(
@@ -188,7 +186,7 @@ def test_a_read_waits_for_as_long_as_the_service_asks() -> None:
     assert clock.slept_s[1] == 100
 
 
-def test_a_read_that_would_wait_for_more_than_two_minutes_says_until_when() -> None:
+def test_a_read_that_has_to_wait_over_two_minutes_names_the_time() -> None:
     clock = AdvancingClock()
     with ScriptedServer(answers(busy("60"), busy("61"))) as server:
         [error] = outcomes(server.base_url, read, clock=clock)
@@ -201,7 +199,7 @@ def test_a_read_that_would_wait_for_more_than_two_minutes_says_until_when() -> N
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-def test_a_read_that_is_rejected_for_good_ends_with_that_answer(status: int) -> None:
+def test_a_permanently_rejected_read_returns_that_response(status: int) -> None:
     clock = AdvancingClock()
     with ScriptedServer(answers_always(page(status=f"{status} No"))) as server:
         [error] = outcomes(server.base_url, read, clock=clock)
@@ -211,7 +209,7 @@ def test_a_read_that_is_rejected_for_good_ends_with_that_answer(status: int) -> 
     assert len(server.requests) == len(clock.slept_s) + 1
 
 
-def test_a_read_is_repeated_while_no_answer_comes() -> None:
+def test_a_read_without_a_response_is_repeated() -> None:
     scripts = (hangs_up, breaks_off, answers(CUT_OFF), answers(json_page(BALANCE)))
     with ScriptedServer(*scripts) as server:
         assert outcomes(server.base_url, read) == [7]
@@ -232,7 +230,7 @@ def test_a_read_is_repeated_while_no_answer_comes() -> None:
         ("", "the balance"),
     ],
 )
-def test_a_refusal_is_of_the_field_that_its_message_names(
+def test_a_refusal_is_attributed_to_the_field_in_its_message(
     message: str, field: str
 ) -> None:
     refusal = json_page({"message": message}, status="422 No")

@@ -1,4 +1,4 @@
-"""Whatever a server answers, an operation ends with its result or in a sentence."""
+"""Whatever a server returns, an operation ends with its result or a readable error."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ Operation = Callable[[], Awaitable[object]]
 
 @dataclass
 class FakeService:
-    """A service on raw sockets whose next answers to some requests are odd.
+    """A service on raw sockets whose next responses to some requests are malformed.
 
     Args:
         fault: How it answers then.
-        aim: How the requests begin that it answers so.
+        aim: How the requests begin that get malformed responses.
     """
 
     fault: Fault
@@ -86,7 +86,7 @@ class FakeService:
                 visit.say(page(right, "Connection: close"))
 
     def _right(self, head: str, body: str, *, arrives: bool) -> bytes:
-        """Do what a request asks for, and return the right body for it."""
+        """Perform a request, and return the correct body for it."""
         method, path, _ = head.split(" ", 2)
         if path.startswith(("/files/", ELSEWHERE)):
             return FILE
@@ -123,13 +123,13 @@ def as_json(value: object) -> bytes:
 
 @dataclass
 class Case:
-    """A client of a service whose answers to one operation are odd."""
+    """A client of a service whose responses to one operation are malformed."""
 
     service: FakeService
     client: AsyncClient
 
     async def tried(self, operation: Operation, odd: int = 0) -> MediakitError | None:
-        """Run it with this number of odd responses; return its final error."""
+        """Run it with this number of malformed responses; return its final error."""
         self.service.odd_left, self.service.jobs_end = odd, True
         try:
             async with asyncio.timeout(BOUND_S):
@@ -142,7 +142,7 @@ class Case:
         return None
 
     async def succeeds(self, operation: Operation) -> None:
-        """Do it while every answer is right; a slow machine may take a few calls."""
+        """Run it with correct responses; a slow machine may need a few calls."""
         errors = [await self.tried(operation)]
         while errors[-1] is not None and len(errors) < CALLS:
             errors.append(await self.tried(operation))
@@ -161,7 +161,7 @@ def check_words(error: MediakitError) -> None:
 
 
 def rounds(fault: Fault, operation: str) -> tuple[int, ...]:
-    """Return for how many answers it is odd: once, and for as long as it takes."""
+    """Return the numbers of malformed responses: one, and more than the retries."""
     return (ALWAYS,) if operation in fault.succeeds else (1, ALWAYS)
 
 
@@ -173,10 +173,10 @@ def play(fault: Fault, aim: str, home: Path, script: Script, *rounds: int) -> No
 
     Args:
         fault: The fault.
-        aim: How the requests begin that are answered so.
+        aim: How the requests begin that get the fault.
         home: Where the history is.
-        script: What is done; it is given for how many answers there is the fault.
-        rounds: For how many, one after the other.
+        script: The operation; its argument is the number of responses with the fault.
+        rounds: The numbers of responses with the fault, one run for each.
     """
     service = FakeService(fault, aim)
 
@@ -202,7 +202,7 @@ def play(fault: Fault, aim: str, home: Path, script: Script, *rounds: int) -> No
 
 
 every_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.name)
-# One transport carries all operations; what only reads is tried with a sixth of them.
+# All operations share a transport, so reads are tested with a sixth of the faults.
 some_faults = pytest.mark.parametrize(
     "fault",
     [
@@ -277,10 +277,10 @@ def test_a_file_is_fetched_or_sent(fault: Fault, tmp_path: Path) -> None:
     play(fault, aim, tmp_path, script, *rounds(fault, FETCH))
 
 
-# -- an answer that belongs to another job -------------------------------------------
+# -- a response about another job ----------------------------------------------------
 
 
-def test_an_answer_about_another_job_says_nothing_of_this_one(tmp_path: Path) -> None:
+def test_a_response_about_another_job_does_not_change_this_one(tmp_path: Path) -> None:
     other = Fault("another", fields(lambda said: {**said, "id": "media_of_another"}))
 
     async def script(case: Case, odd: int) -> None:

@@ -1,4 +1,4 @@
-"""Odd ways for a server to answer, as scripts for raw sockets."""
+"""Malformed responses of a server, as scripts for raw sockets."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Fault:
 
     Args:
         name: What it is.
-        play: Gives the answer, in place of a response with the given body.
-        succeeds: The operations that the answer is good enough for.
+        play: Sends the malformed response instead of one with the given body.
+        succeeds: The operations for which the response is still usable.
         arrives: Whether the service has acted on the request.
-        of_json: Whether it is about JSON, so that a file cannot have it.
-        is_job: Whether a job is told of, though one whose end nobody can tell.
+        of_json: Whether the fault is in JSON, so that it does not apply to files.
+        is_job: Whether the response has a job, although its outcome is unknown.
         at_once: Whether it happens as soon as a connection is open.
         timeout_s: Seconds of silence that the client waits for.
     """
@@ -55,23 +55,23 @@ class Fault:
 
 
 def closes(change: Change) -> Play:
-    """Send what a function makes of the right body, then close."""
+    """Send the correct body as changed by a function, then close."""
     return lambda visit, body: visit.say(change(body))
 
 
 def resets(change: Change) -> Play:
-    """Send what a function makes of the right body, then reset the connection."""
+    """Send the correct body as changed by a function, then reset the connection."""
 
     def play(visit: Visit, body: bytes) -> None:
         visit.say(change(body))
-        threading.Event().wait(PAUSE_S)  # what is sent arrives before the reset
+        threading.Event().wait(PAUSE_S)  # the data arrives before the reset
         visit.reset()
 
     return play
 
 
 def waits(change: Change) -> Play:
-    """Send what a function makes of the right body, then keep silent."""
+    """Send the correct body as changed by a function, then send nothing more."""
 
     def play(visit: Visit, body: bytes) -> None:
         visit.say(change(body))
@@ -81,7 +81,7 @@ def waits(change: Change) -> Play:
 
 
 def trickles(cut: Callable[[bytes], int], pieces: int = 18) -> Play:
-    """Send a part of the right response in pieces, and the rest at once."""
+    """Send a part of the correct response in pieces, and the rest at once."""
 
     def play(visit: Visit, body: bytes) -> None:
         whole = page(body)
@@ -97,12 +97,12 @@ def trickles(cut: Callable[[bytes], int], pieces: int = 18) -> Play:
 
 
 def cut_off(body: bytes) -> bytes:
-    """Send nine bytes of the right body, and the length of it all."""
+    """Send nine bytes of the correct body, and its full length."""
     return page(body[:9], says_bytes=len(body))
 
 
 def after(interim: bytes) -> Change:
-    """Send other answers before the right one."""
+    """Send other responses before the correct one."""
     return lambda body: interim + page(body)
 
 
@@ -112,22 +112,22 @@ def body_at(whole: bytes) -> int:
 
 
 def raw(data: bytes) -> Change:
-    """Send these bytes, whatever was asked for."""
+    """Send these bytes, whatever the request."""
     return lambda _: data
 
 
 def headed(*headers: str, status: str = "200 OK") -> Change:
-    """Send the right body with more headers."""
+    """Send the correct body with more headers."""
     return lambda body: page(body, *headers, status=status)
 
 
 def head_only(*lines: str) -> Change:
-    """Send the right body below these lines alone."""
+    """Send the correct body after these header lines alone."""
     return lambda body: HEAD + "\r\n".join((*lines, "", "")).encode() + body
 
 
 def lengths(first: int, second: int) -> Change:
-    """Say the length of the right body twice, each time off by so much."""
+    """Send the length of the correct body twice, each time off by a number."""
 
     def change(body: bytes) -> bytes:
         said = (f"Content-Length: {len(body) + n}" for n in (first, second))
@@ -137,12 +137,12 @@ def lengths(first: int, second: int) -> Change:
 
 
 def packed(pack: Change, encoding: str) -> Change:
-    """Send what a function packs the right body into."""
+    """Send the correct body as compressed by a function."""
     return lambda body: page(pack(body), f"Content-Encoding: {encoding}")
 
 
 def holed(body: bytes) -> bytes:
-    """Pack a body, and damage it."""
+    """Compress a body, and damage it."""
     whole = gzip.compress(body)
     return whole[:12] + b"\xff\xff" + whole[14:]
 
@@ -154,28 +154,28 @@ def chunked(body: bytes) -> bytes:
 
 
 def bad_chunk(body: bytes) -> bytes:
-    """Give a chunk a size that is none."""
+    """Send a chunk with an invalid size."""
     return chunked(body).replace(b"\r\n{", b"z\r\n{")
 
 
 def gzip_cut_off(body: bytes) -> bytes:
-    """Pack a body, and send the first bytes of that as if they were all."""
+    """Compress a body, and send its first bytes as if it were complete."""
     return gzip.compress(body)[:20]
 
 
 def lengths_and_chunks(body: bytes) -> bytes:
-    """Say a length beside the chunks."""
+    """Send a length in addition to chunks."""
     said = b"Content-Length: 3\r\nTransfer-Encoding:"
     return chunked(body).replace(b"Transfer-Encoding:", said) + b"0\r\n\r\n"
 
 
 def fields(change: Callable[[dict[str, Any]], object]) -> Play:
-    """Answer with what a function makes of the fields of the right JSON."""
+    """Respond with the correct JSON as changed by a function."""
     return closes(lambda body: page(json.dumps(change(json.loads(body))).encode()))
 
 
 def main_key(said: dict[str, Any]) -> str:
-    """Return the key that an answer is of no use without."""
+    """Return the key without which a response is unusable."""
     return next(k for k in ("id", "balance_micro_usd", "upload_url") if k in said)
 
 
@@ -185,17 +185,17 @@ def without_main(said: dict[str, Any]) -> object:
 
 
 def twice_in(body: bytes) -> bytes:
-    """Say the main key twice; the last one counts."""
+    """Send the main key twice; the last one counts."""
     return page(f'{{"{main_key(json.loads(body))}": [], '.encode() + body[1:])
 
 
 def with_text(text: bytes) -> Change:
-    """Add a field to the right JSON object, in these bytes."""
+    """Add a field to the correct JSON object, in these bytes."""
     return lambda body: page(b'{"note": "' + text + b'", ' + body[1:])
 
 
 def numbers(number: bytes) -> Change:
-    """Answer with one number in every place."""
+    """Replace every value with one number."""
     names = (b"id", b"balance_micro_usd", b"upload_url", b"status", b"billing")
     inside = b", ".join(b'"%s": %s' % (name, number) for name in names)
     return raw(page(b"{" + inside + b"}"))

@@ -1,1 +1,1 @@
-"""The I/O thread, the one network loop, and secrets."""
+"""Tests of the I/O thread and of secrets."""

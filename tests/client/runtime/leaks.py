@@ -1,4 +1,4 @@
-"""Finding secrets in what a program lets out: texts, logs, errors, objects, files."""
+"""Finds secrets in a program's texts, logs, errors, objects and files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from IPython.lib.pretty import pretty
 import mediakit
 
 OURS = str(Path(mediakit.__file__).parent)
-# What marks a URL that was signed, whoever signed it.
+# Marks of a signed URL, for any signer.
 SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=[\w%+/=.-]{8,}", re.IGNORECASE)
 DEPTH = 6
 # Under these names a caller hands a secret in, and has it in his own frame as well.
@@ -33,7 +33,7 @@ HANDED_IN = {
 
 
 class Secrets:
-    """What must not be found, by the names to report.
+    """The secrets, by the names to report.
 
     Args:
         named: The secrets.
@@ -49,18 +49,18 @@ class Secrets:
             self._forms[in_base64.rstrip("=")[:-1]] = f"{name} in base64"
 
     def found_in(self, text: str) -> set[str]:
-        """Return the names of what a text gives away."""
+        """Return the names of the secrets in a text."""
         found = {name for form, name in self._forms.items() if form in text}
         return found | ({"a signed URL"} if SIGNED.search(text) else set())
 
     def found(self, texts: Mapping[str, str]) -> dict[str, set[str]]:
-        """Return what is given away, by where."""
+        """Return the leaked secrets, by place."""
         looked = {where: self.found_in(text) for where, text in texts.items()}
         return {where: names for where, names in looked.items() if names}
 
 
 class Everything(logging.Handler):
-    """Keeps every record of every logger, as text with all that hangs on it."""
+    """Collects all records of all loggers, as text with their attributes."""
 
     def __init__(self) -> None:
         super().__init__(level=0)
@@ -76,11 +76,11 @@ class Everything(logging.Handler):
 
 @contextmanager
 def all_records() -> Iterator[Everything]:
-    """Let every logger say everything, and keep it."""
+    """Enable all log levels of all loggers, and collect the records."""
     kept = Everything()
     root = logging.getLogger()
     named = [logging.getLogger(name) for name in tuple(root.manager.loggerDict)]
-    # Engines ask once, when they are made, whether anybody listens to them.
+    # An engine checks once, when it is created, whether its log is enabled.
     named += [logging.getLogger(n) for n in ("sqlalchemy.engine", "sqlalchemy.pool")]
     before = [(logger, logger.level) for logger in (root, *named)]
     for logger, _ in before:
@@ -95,7 +95,7 @@ def all_records() -> Iterator[Everything]:
 
 
 def told(error: BaseException) -> dict[str, str]:
-    """Return all that an exception tells: itself, what it came from, our locals."""
+    """Return the texts of an exception, its causes and our local variables."""
     texts = {
         f"{type(one).__name__} {number}": f"{one} {one!r} {one.args!r} {vars(one)!r}"
         for number, one in enumerate(_with_origins(error))
@@ -107,7 +107,7 @@ def told(error: BaseException) -> dict[str, str]:
 
 
 def _with_origins(error: BaseException | None) -> Iterator[BaseException]:
-    """Go through all that an exception holds on to, shown or not."""
+    """Yield an exception and all exceptions that it refers to, shown or not."""
     if error is not None:
         yield error
         yield from _with_origins(error.__cause__)
@@ -116,7 +116,7 @@ def _with_origins(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _as_reported(error: BaseException | None) -> Iterator[BaseException]:
-    """Go through what a report of an exception goes through."""
+    """Yield the exceptions that a report of an exception shows."""
     if error is not None:
         yield error
         hidden = error.__suppress_context__
@@ -124,7 +124,7 @@ def _as_reported(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _locals_of(trace: TracebackType | None) -> dict[str, str]:
-    """Return the local variables of our frames, as tools for reports show them."""
+    """Return the local variables of our frames, as error reporters show them."""
     return {
         f"local {name} in {frame.f_code.co_qualname}, line {line}": _shown(value)
         for frame, line in traceback.walk_tb(trace)
@@ -142,7 +142,7 @@ def _shown(value: object) -> str:
 
 
 def shown_objects(roots: Mapping[str, Any]) -> dict[str, str]:
-    """Return what every object of ours shows that can be reached from some."""
+    """Return the reprs of all mediakit objects reachable from the given ones."""
     texts: dict[str, str] = {}
     seen: set[int] = set()
     todo = [(name, value, 0) for name, value in roots.items()]
@@ -168,7 +168,7 @@ def _inside(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def files_below(*folders: Path, apart_from: Path | None = None) -> dict[str, str]:
-    """Return what every file below some folders holds."""
+    """Return the contents of all files in folders."""
     return {
         str(path): path.read_bytes().decode("latin-1")
         for folder in folders

@@ -1,4 +1,4 @@
-"""All networking runs on the I/O thread, and the loop that awaits it stays free."""
+"""All networking runs on the I/O thread, and the awaiting loop stays free."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def hosted(answer: Callable[[httpx.Request], object], home: Path) -> AsyncClient
     )
 
 
-def test_a_loop_of_another_kind_is_refused_in_a_sentence(
+def test_a_loop_that_is_not_asyncio_is_rejected_with_a_readable_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = hosted(lambda _: httpx.Response(200, json=BALANCE), tmp_path)
@@ -115,7 +115,7 @@ def io_ident() -> int:
     ],
     ids=["refresh", "settle", "fetch_output", "read_output"],
 )
-def test_whichever_loop_awaits_a_job_networking_runs_on_the_io_thread(
+def test_networking_runs_on_the_io_thread_whichever_loop_awaits_a_job(
     use: Callable[[AsyncJob], Awaitable[object]], tmp_path: Path
 ) -> None:
     seen: set[int] = set()
@@ -140,7 +140,7 @@ def test_whichever_loop_awaits_a_job_networking_runs_on_the_io_thread(
     assert seen == {io_ident()}
 
 
-def test_the_history_is_never_asked_on_the_loop_that_awaits(tmp_path: Path) -> None:
+def test_the_history_is_never_queried_on_the_awaiting_loop(tmp_path: Path) -> None:
     asked: set[int] = set()
 
     def note(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""No secret is in whatever comes out: reprs, logs, errors, notebooks, files."""
+"""No output contains a secret: reprs, logs, errors, notebooks and files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PASSWORD = "p@ss/word-0123456789"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox of this module's own, with a key that has to be quoted."""
+    """Serve a sandbox for this module, with a key that has to be quoted in URLs."""
     data = tmp_path_factory.mktemp("secrets")
     key = "mk_secret+key/with=signs_0123456789"
     served = start(
@@ -57,7 +57,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 def secrets_of(running: RunningSandbox) -> Secrets:
-    """Return what must not come out, the signing secret of webhooks included."""
+    """Return all secrets, including the signing secret of webhooks."""
 
     async def read_secret() -> str:
         service = Service(running.base_url, running.api_key)
@@ -79,7 +79,7 @@ def secrets_of(running: RunningSandbox) -> Secrets:
 # -- the scan --------------------------------------------------------------------------
 
 
-def test_nothing_that_a_client_lets_out_holds_a_secret(
+def test_no_output_of_a_client_contains_a_secret(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     secrets = secrets_of(running)
@@ -109,7 +109,7 @@ def test_nothing_that_a_client_lets_out_holds_a_secret(
 def whole_life(
     client: mk.Client, running: RunningSandbox, folder: Path
 ) -> dict[str, str]:
-    """Do what goes well, and return what can be seen of it."""
+    """Run successful calls, and return all their visible texts."""
     picture = make_png(folder / "cat.png", (32, 32))
     hook = f"http://127.0.0.1:{free_port()}/hook"
     client.estimate("text-to-video", prompt="a kite", duration=3)
@@ -143,7 +143,7 @@ def whole_life(
 def failures(
     client: mk.Client, running: RunningSandbox, tmp_path: Path
 ) -> dict[str, str]:
-    """Let every error happen that a client can raise, and return what they tell."""
+    """Provoke every error that a client can raise, and return their texts."""
     texts: dict[str, str] = {}
     kinds: set[str] = set()
     for number, (fault, call) in enumerate(calls(client, running, tmp_path)):
@@ -173,7 +173,7 @@ Call = tuple[dict[str, Any], Callable[[], object]]
 
 
 def calls(client: mk.Client, running: RunningSandbox, tmp_path: Path) -> Iterator[Call]:
-    """Give what can go wrong: a fault, or none, and a call that meets it."""
+    """Yield failing calls, each with the fault that it meets, if any."""
     submit, key, url = client.submit, running.api_key, running.base_url
     kite: dict[str, Any] = {"prompt": "a kite", "duration": 3}
     nowhere = f"http://127.0.0.1:{free_port()}"
@@ -283,7 +283,7 @@ def test_a_saved_notebook_holds_no_secret(
     assert secrets_of(running).found(texts | files) == {}
 
 
-def test_the_embedded_sandbox_keeps_its_key_in_a_file_of_its_own(
+def test_the_embedded_sandbox_keeps_its_key_in_a_separate_file(
     tmp_path: Path,
 ) -> None:
     with mk.Client(home=tmp_path) as client:
@@ -301,7 +301,7 @@ def test_the_embedded_sandbox_keeps_its_key_in_a_file_of_its_own(
 # -- the scanner -----------------------------------------------------------------------
 
 
-def test_a_planted_secret_is_found_wherever_it_is_looked_for(
+def test_a_planted_secret_is_found_in_every_kind_of_output(
     tmp_path: Path,
 ) -> None:
     key = "mk_planted+key/0123456789"

@@ -1,1 +1,1 @@
-"""Sending once: admission, concurrency, budgets, retries."""
+"""Tests of submitting once: admission, concurrency, budgets and retries."""

@@ -1,4 +1,4 @@
-"""What can happen to the answer of a submit, and what must come of each."""
+"""Faults in the response to a submission, and the expected outcome of each."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Fault = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """What happens to a submit, and what must come of it.
+    """A fault during a submission, and the expected outcome.
 
     Args:
         name: What happens.
-        faults: The same as rules of the sandbox.
+        faults: The fault as rules of the sandbox.
         later: Rules that come into force while the client waits for the first time.
         org: Limits of the organization.
-        later_org: The same while the client waits for the first time.
+        later_org: Changes during the client's first wait.
         jobs: How many jobs the service makes and charges.
-        posts: How often it is sent; None where that depends on chance.
-        keys: How many keys it is sent under; None likewise.
-        error: What the call raises; None when it returns the job.
+        posts: The number of requests; None if it depends on chance.
+        keys: The number of idempotency keys; None if it depends on chance.
+        error: The error of the call; None if it returns the job.
         words: What the error says.
-        sent: What its `sent` says: True once the outcome is known, None until then.
-        asked_s: Seconds for which the service asks to wait.
-        timeout_s: Real seconds until silence counts as no answer.
+        sent: The error's `sent`: True if the outcome is known, None if it is not.
+        asked_s: Seconds that the service asks the client to wait.
+        timeout_s: Real seconds until a request without a response times out.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Balance and budget: what is in flight is held, and what does not fit is not sent."""
+"""Balance and budget hold jobs in flight, and block requests that do not fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
 @pytest.fixture
 def still(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox with $1 in which nothing leaves the queue."""
+    """Serve a sandbox with $1 in which all jobs stay queued."""
     running = start(
         Sandbox(tmp_path / "still", balance_micro_usd=1_000_000, concurrency=0)
     )
@@ -30,7 +30,7 @@ def still(tmp_path: Path) -> Iterator[RunningSandbox]:
     running.stop()
 
 
-def test_of_fifty_submits_at_once_only_those_pass_that_the_balance_carries(
+def test_of_fifty_concurrent_submits_only_those_within_the_balance_are_sent(
     still: RunningSandbox, tmp_path: Path
 ) -> None:
     async def main() -> list[Any]:
@@ -66,7 +66,7 @@ def test_a_top_up_is_seen_at_once(still: RunningSandbox, tmp_path: Path) -> None
         assert client.submit("text-to-video", prompt="a", duration=15).id
 
 
-def test_a_job_of_elsewhere_cannot_be_tried_again(
+def test_a_job_submitted_elsewhere_cannot_be_retried(
     client: Client, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     with pytest.raises(JobFailedError) as caught:
@@ -78,7 +78,7 @@ def test_a_job_of_elsewhere_cannot_be_tried_again(
         other.job(caught.value.job.id).retry()
 
 
-def test_what_has_not_failed_cannot_be_tried_again(client: Client) -> None:
+def test_a_job_that_has_not_failed_cannot_be_retried(client: Client) -> None:
     job = client.run("text-to-video", prompt="fine", duration=3)
 
     with pytest.raises(ConflictError, match="has not failed"):

@@ -1,4 +1,4 @@
-"""Jobs that failed and were charged: every sentence says so, and none is paid again."""
+"""Failed jobs that were charged: every message says so, and none is paid again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def client(service: ServiceInMemory, tmp_path: Path) -> Iterator[mk.Client]:
 
 
 def rejects(service: ServiceInMemory, status: int, code: str, *billings: object) -> Any:
-    """Return how submissions are answered: each rejected with a job of its own."""
+    """Return responses that reject each submission with a new job."""
 
     async def answer(key: str, before: int) -> httpx.Response:
         job_id = service.jobs.setdefault(key, f"media_{len(service.jobs) + 1}")
@@ -132,7 +132,7 @@ def test_a_replaced_attempt_that_was_charged_is_counted(
     assert frame.charge_micro_usd.sum() == 2 * CHARGE_MICRO_USD
 
 
-def test_a_budget_that_ends_the_tries_does_not_say_that_nothing_was_sent(
+def test_a_budget_that_ends_retries_does_not_claim_that_nothing_was_sent(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
     unavailable = rejects(service, 503, "provider_unavailable", None)
@@ -163,7 +163,7 @@ def is_refused(service: ServiceInMemory) -> None:
 
 
 @pytest.mark.parametrize("happens", [is_unreachable, is_refused])
-def test_a_retry_that_made_no_job_fits_budget_and_price_when_it_is_tried_again(
+def test_a_repeated_retry_without_a_job_respects_budget_and_price(
     service: ServiceInMemory,
     client: mk.Client,
     happens: Callable[[ServiceInMemory], None],

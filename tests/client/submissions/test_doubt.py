@@ -1,4 +1,4 @@
-"""What a service that misbehaves leaves in doubt, what it holds, and what it pays."""
+"""Submissions of unknown outcome: their holds, their resubmission and their cost."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ Open = Callable[..., mk.Client]
 def opened(
     service: ServiceInMemory, clock: AdvancingClock, tmp_path: Path
 ) -> Iterator[Open]:
-    """Give a function that opens a client, as a new process would."""
+    """Return a function that opens a client, as a new process would."""
     clients: list[mk.Client] = []
 
     def make(**how: Any) -> mk.Client:
@@ -106,7 +106,7 @@ def failed_submit(client: mk.Client, prompt: str = "a kite", **how: Any) -> str:
 
 
 def held_micro_usd(client: mk.Client) -> int:
-    """Return what the client's own budget holds."""
+    """Return the amount held in the client's own budget."""
     state = client.budget()
     assert state is not None
     return state.reserved_micro_usd
@@ -115,7 +115,7 @@ def held_micro_usd(client: mk.Client) -> int:
 # -- what was surely not sent --------------------------------------------------------
 
 
-def test_what_could_not_be_sent_holds_nothing_and_only_the_same_call_sends_it(
+def test_an_unsent_request_holds_nothing_and_only_the_same_call_sends_it(
     service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
     service.on_submit = is_away(service)
@@ -133,7 +133,7 @@ def test_what_could_not_be_sent_holds_nothing_and_only_the_same_call_sends_it(
         assert len(service.posts) == len(service.jobs) == 1
 
 
-def test_a_sweep_without_a_network_is_not_paid_by_the_next_start(
+def test_an_unsent_sweep_is_not_sent_on_the_next_connect(
     service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
     service.on_submit = is_away(service)
@@ -150,7 +150,7 @@ def test_a_sweep_without_a_network_is_not_paid_by_the_next_start(
     assert service.jobs == {}
 
 
-def test_what_a_closed_client_had_not_sent_is_not_sent_by_the_next_start(
+def test_an_unsent_request_of_a_closed_client_is_not_sent_on_the_next_connect(
     service: ServiceInMemory, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_submit, waits = is_away(service), threading.Event()
@@ -169,7 +169,7 @@ def test_what_a_closed_client_had_not_sent_is_not_sent_by_the_next_start(
     assert service.jobs == {}
 
 
-def test_the_greeting_says_what_it_sends_again_and_for_how_much(
+def test_connecting_lists_the_resent_requests_and_their_price(
     service: ServiceInMemory,
     opened: Open,
     tmp_path: Path,
@@ -198,11 +198,11 @@ def test_the_greeting_says_what_it_sends_again_and_for_how_much(
     assert len(service.jobs) == 2
 
 
-# -- whose budget an unanswered submit counts against ---------------------------------
+# -- the budget of an unanswered submission -------------------------------------------
 
 
 @pytest.mark.parametrize("take", [1, "next"])
-def test_the_same_call_moves_an_unanswered_submit_to_its_own_budget_or_sends_nothing(
+def test_the_same_call_moves_an_unanswered_submit_to_its_budget_or_sends_nothing(
     take: Any, service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit, service.on_read = loses_its_answer(service), service.runs
@@ -224,7 +224,7 @@ def test_the_same_call_moves_an_unanswered_submit_to_its_own_budget_or_sends_not
     assert list(service.jobs.values()) == ["media_1"]
 
 
-def test_a_further_take_or_attempt_that_was_not_answered_is_moved_too(
+def test_another_unanswered_take_or_attempt_is_moved_too(
     service: ServiceInMemory, opened: Open
 ) -> None:
     async def first_fails(job_id: str, _: int) -> httpx.Response:
@@ -251,7 +251,7 @@ def test_a_further_take_or_attempt_that_was_not_answered_is_moved_too(
     assert len(service.jobs) == 3
 
 
-def test_what_resume_sends_stays_in_the_budget_of_its_first_attempt(
+def test_a_resumed_request_stays_in_the_budget_of_its_first_attempt(
     service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit = service.fails(httpx.ReadError("lost"))
@@ -270,7 +270,7 @@ def test_what_resume_sends_stays_in_the_budget_of_its_first_attempt(
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422])
-def test_after_a_lost_answer_no_message_frees_the_hold_or_the_key(
+def test_after_a_lost_response_no_refusal_releases_the_hold_or_the_key(
     status: int, service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit = service.in_turn(
@@ -287,7 +287,7 @@ def test_after_a_lost_answer_no_message_frees_the_hold_or_the_key(
     assert len(set(service.posts)) == 1
 
 
-def test_a_message_decides_once_the_doubt_is_a_day_old(
+def test_a_refusal_is_final_once_the_outcome_was_unknown_for_a_day(
     service: ServiceInMemory, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_submit = service.in_turn(loses_its_answer(service), with_message(422))
@@ -301,7 +301,7 @@ def test_a_message_decides_once_the_doubt_is_a_day_old(
     assert client.reserved_micro_usd() == 0
 
 
-def test_the_next_take_after_a_refusal_asks_with_the_same_key_first(
+def test_the_next_take_after_a_refusal_tries_the_same_key_first(
     service: ServiceInMemory, opened: Open
 ) -> None:
     async def made_behind_a_gateway(key: str, _: int) -> httpx.Response:
@@ -317,7 +317,7 @@ def test_the_next_take_after_a_refusal_asks_with_the_same_key_first(
     assert list(service.jobs.values()) == [first.id, another.id]
 
 
-def test_another_take_of_a_job_asks_for_a_refused_take_with_its_key_first(
+def test_another_take_of_a_job_tries_the_key_of_a_refused_take_first(
     service: ServiceInMemory, opened: Open
 ) -> None:
     client = opened()
@@ -330,7 +330,7 @@ def test_another_take_of_a_job_asks_for_a_refused_take_with_its_key_first(
     assert len(set(service.posts)) == len(service.jobs) == 2
 
 
-def test_the_next_take_after_a_key_that_is_bound_elsewhere_has_a_key_of_its_own(
+def test_the_next_take_after_a_key_bound_to_another_request_gets_a_new_key(
     service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit = service.in_turn(with_message(409), service.accepts)
@@ -341,7 +341,7 @@ def test_the_next_take_after_a_key_that_is_bound_elsewhere_has_a_key_of_its_own(
 
 
 @pytest.mark.parametrize("rejections", [0, 1])
-def test_takes_that_two_clients_of_a_history_ask_for_at_once_are_two_jobs(
+def test_concurrent_takes_of_two_clients_with_one_history_are_two_jobs(
     rejections: int, service: ServiceInMemory, opened: Open
 ) -> None:
     first_waits, second_came = threading.Event(), asyncio.Event()
@@ -469,7 +469,7 @@ def test_the_same_call_returns_an_accepted_job_that_a_read_does_not_find_yet(
 
 
 def interrupted(client: mk.Client, paused: threading.Event, *prompts: str) -> None:
-    """Submit as a cell does that is interrupted once its calls pause."""
+    """Submit as a cell that is interrupted as soon as a call pauses."""
 
     async def cell() -> None:
         tasks = []
@@ -492,7 +492,7 @@ async def says_later(_: str, __: int) -> httpx.Response:
 
 
 @pytest.mark.parametrize("waits_for", ["network", "limit", "slot"])
-def test_what_a_cancelled_call_had_not_sent_is_not_sent_by_the_next_start(
+def test_an_unsent_request_of_a_cancelled_call_is_not_sent_on_the_next_connect(
     service: ServiceInMemory, opened: Open, tmp_path: Path, waits_for: str
 ) -> None:
     paused = threading.Event()
@@ -504,7 +504,7 @@ def test_what_a_cancelled_call_had_not_sent_is_not_sent_by_the_next_start(
 
     service.on_submit = is_away(service) if waits_for == "network" else says_later
     client = opened(clock=Stopping())
-    # A service that is full is sent nothing by the other calls meanwhile.
+    # While a service is full, the other calls send nothing.
     others = ["a boat"] if waits_for == "slot" else []
     interrupted(client, paused, *others, "a kite")
     assert len(service.posts) == 1
@@ -519,7 +519,7 @@ def test_what_a_cancelled_call_had_not_sent_is_not_sent_by_the_next_start(
     assert len(service.jobs) == 1
 
 
-def test_what_is_cancelled_while_the_file_is_locked_is_not_sent_by_the_next_start(
+def test_a_request_cancelled_while_the_file_is_locked_is_not_sent_later(
     service: ServiceInMemory,
     opened: Open,
     tmp_path: Path,
@@ -557,10 +557,10 @@ def test_what_is_cancelled_while_the_file_is_locked_is_not_sent_by_the_next_star
     assert len(service.jobs) == 1
 
 
-def test_what_is_cancelled_while_it_connects_is_not_sent_by_the_next_start(
+def test_a_request_cancelled_while_connecting_is_not_sent_later(
     tmp_path: Path,
 ) -> None:
-    # It takes connections, and never answers the handshake of TLS.
+    # It accepts connections, but never responds to the TLS handshake.
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(PATIENCE_S)
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
@@ -591,7 +591,7 @@ def test_what_is_cancelled_while_it_connects_is_not_sent_by_the_next_start(
 # -- resume --------------------------------------------------------------------------
 
 
-def test_resume_watches_jobs_first_and_sends_the_others_at_once(
+def test_resume_polls_existing_jobs_first_and_sends_the_others_concurrently(
     service: ServiceInMemory, opened: Open
 ) -> None:
     prompts = [f"kite {number}" for number in range(5)]
@@ -656,7 +656,7 @@ def test_a_job_that_ran_and_failed_as_unavailable_is_returned_by_the_same_call(
     assert "1 failed before" in repr(plan)
 
 
-def test_a_job_that_ran_before_its_answer_was_found_is_returned_by_the_same_call(
+def test_a_job_that_ran_before_its_response_arrived_is_returned_by_the_same_call(
     service: ServiceInMemory, opened: Open
 ) -> None:
     async def has_failed(key: str, _: int) -> httpx.Response:
@@ -674,7 +674,7 @@ def test_a_job_that_ran_before_its_answer_was_found_is_returned_by_the_same_call
     assert len(set(service.posts)) == 1
 
 
-def test_requests_that_are_answered_with_one_job_count_its_charge_once(
+def test_requests_with_the_same_job_count_its_charge_once(
     service: ServiceInMemory, opened: Open
 ) -> None:
     client = opened(budget=mk.Budget("kites", "$5"))
@@ -739,7 +739,7 @@ def test_a_disk_that_fills_after_the_request_was_sent_says_that_a_job_may_exist(
 
 
 @pytest.mark.parametrize("key", ["key-0123\n", "key-01\r\n23", "schlüssel-0123", "k 1"])
-def test_a_key_that_no_header_can_hold_is_refused_in_a_sentence(
+def test_a_key_that_is_not_a_valid_header_is_rejected_with_a_readable_message(
     key: str, tmp_path: Path
 ) -> None:
     for make in (mk.Client, mk.connect, mk.AsyncClient):

@@ -34,7 +34,7 @@ def request(
     return submission_of(service, function, full, estimate, webhook_url=webhook_url)
 
 
-def test_a_default_that_is_spelt_out_is_the_same_request() -> None:
+def test_an_explicit_default_makes_the_same_request() -> None:
     assert request(duration=5, multi_shot=None).draw_key == request().draw_key
     assert request(duration=5).body == request().body
 
@@ -49,22 +49,20 @@ def test_a_default_that_is_spelt_out_is_the_same_request() -> None:
         request(function=Catalog.default().function("r1")),
     ],
 )
-def test_another_content_service_or_function_is_another_request(
+def test_a_different_content_service_or_function_makes_another_request(
     other: Submission,
 ) -> None:
     assert other.draw_key != request().draw_key
 
 
-def test_another_api_key_is_the_same_request() -> None:
+def test_a_different_api_key_makes_the_same_request() -> None:
     rotated = request(service=Service("https://api.media.test", "key-2"))
 
     assert rotated.key == request().key
     assert rotated.account != request().account
 
 
-def test_a_job_and_a_file_count_by_name_although_their_urls_are_part_of_the_key() -> (
-    None
-):
+def test_a_job_and_a_file_are_identified_by_name_whatever_their_urls() -> None:
     function = Catalog.default().function("video-upscale")
 
     def upscaled(url: str, name: str | None = None) -> Submission:

@@ -1,4 +1,4 @@
-"""One service on this machine, whatever name of loopback a client is given."""
+"""A service on this machine is the same under every name of the loopback interface."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def jobs_of(home: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("first", ["127.0.0.1", "localhost"])
-def test_a_request_is_paid_once_by_any_name_of_loopback(
+def test_a_request_is_paid_once_under_any_loopback_name(
     sandbox: RunningSandbox, tmp_path: Path, first: str, name: str
 ) -> None:
     with opened(sandbox, first, tmp_path) as client:
@@ -50,13 +50,13 @@ def test_a_request_is_paid_once_by_any_name_of_loopback(
 
 
 @pytest.mark.parametrize("stored", ["localhost", "[::1]"])
-def test_jobs_that_are_stored_under_another_name_are_still_found(
+def test_jobs_stored_under_another_loopback_name_are_found(
     sandbox: RunningSandbox,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     stored: str,
 ) -> None:
-    # As it was written when each name was a service of its own.
+    # As written by versions in which each name was a separate service.
     old_name = renamed(sandbox, stored)
     cat = make_png(tmp_path / "cat.png")
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""White space around a prompt is not part of a request, by whatever door it comes."""
+"""White space around a prompt is not part of a request, in any kind of call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURES = ["https://a.test/1.png", "https://a.test/2.png"]
 
 
 @pytest.mark.parametrize("prompt", PADDED)
-def test_a_prompt_with_outer_space_is_the_request_without_it(
+def test_a_prompt_with_outer_space_makes_the_same_request_as_without(
     own_client: Client, prompt: str
 ) -> None:
     job = own_client.submit(KIND, prompt="a kite", duration=3)
@@ -34,7 +34,7 @@ def test_a_prompt_with_outer_space_is_the_request_without_it(
     assert slots.counts[CellState.OWNED] == 1
 
 
-def test_what_is_sent_has_no_space_around_any_prompt_and_keeps_it_inside(
+def test_outer_space_of_prompts_is_removed_and_inner_space_is_kept(
     own_client: Client,
 ) -> None:
     job = own_client.submit(

@@ -1,4 +1,4 @@
-"""What is paid is what was shown: a request that has become dearer is not sent."""
+"""The shown price is the limit: a request that costs more now is not sent."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_failed_job_is_not_sent_again_above_the_price_that_was_seen(
     assert len(priced.jobs) == 2
 
 
-def test_a_call_with_a_price_pays_no_more_and_still_finds_its_job(
+def test_a_call_with_a_maximum_price_pays_no_more_and_still_finds_its_job(
     priced: PricedService,
 ) -> None:
     dear = priced.connect("2.00")
@@ -81,7 +81,7 @@ def test_a_call_with_a_price_pays_no_more_and_still_finds_its_job(
     assert len(priced.jobs) == 1
 
 
-def test_a_clip_behind_a_url_that_has_grown_is_not_paid_at_its_old_price(
+def test_a_clip_at_a_url_that_has_grown_is_not_submitted_at_its_old_price(
     priced: PricedService,
 ) -> None:
     client = priced.connect("0.34")
@@ -97,7 +97,7 @@ def test_a_clip_behind_a_url_that_has_grown_is_not_paid_at_its_old_price(
     assert now.high == LONG_S * UPSCALE_MICRO_USD_PER_S
 
 
-def test_cells_whose_clip_has_grown_are_left_unsent_with_both_prices(
+def test_cells_whose_clip_has_grown_stay_unsent_and_show_both_prices(
     client: Client, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", duration_s=SHORT_S)
@@ -110,14 +110,14 @@ def test_cells_whose_clip_has_grown_are_left_unsent_with_both_prices(
     assert "$0.608 instead of $0.152" in said
     assert client.balance().spendable_micro_usd == before
 
-    # Both prices were said: who tries again pays the one that was said last.
+    # Both prices were shown: a retry pays the price that was shown last.
     results.retry().wait(PATIENCE_S)
     assert statuses(results) == {"completed": 2}
     charges = results.frame()["charge_micro_usd"]
     assert list(charges) == [LONG_S * UPSCALE_MICRO_USD_PER_S] * 2
 
 
-def test_cells_of_a_clip_at_a_url_that_has_grown_are_left_unsent(
+def test_cells_whose_clip_at_a_url_has_grown_stay_unsent(
     priced: PricedService,
 ) -> None:
     client = priced.connect("0.34")
@@ -149,7 +149,7 @@ def test_a_failed_cell_is_not_sent_again_above_the_price_of_the_plan(
     assert len(priced.jobs) == 2
 
 
-def test_a_later_kernel_sends_no_failed_cell_again_at_a_risen_rate(
+def test_a_later_kernel_does_not_resend_a_failed_cell_at_a_higher_rate(
     priced: PricedService,
 ) -> None:
     priced.decide = lambda _, before: Outcome(fails=None if before else "internal")
@@ -178,7 +178,7 @@ def test_an_owned_cell_stays_free_when_its_file_has_changed_since(
     assert len(client.history.frame()) == 1
 
 
-def test_a_run_of_a_plan_carries_the_price_that_was_seen(
+def test_a_run_pays_at_most_the_price_shown_in_its_plan(
     priced: PricedService,
 ) -> None:
     plan = priced.connect("2.00").sweep("text-to-video", **KITE, takes=2)
@@ -189,7 +189,7 @@ def test_a_run_of_a_plan_carries_the_price_that_was_seen(
     assert statuses(plan.run(max_price="$4").wait(PATIENCE_S)) == {"completed": 2}
 
 
-def test_a_risen_rate_leaves_the_balance_of_a_service_as_it_was(
+def test_a_higher_rate_spends_none_of_the_balance(
     sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -41,7 +41,7 @@ def is_replaced(home: Path) -> None:
 
 
 @pytest.mark.parametrize("happens", [is_deleted, is_moved_away, is_replaced])
-def test_nothing_is_bought_outside_of_the_history_that_is_there(
+def test_nothing_is_bought_while_the_open_history_file_is_replaced(
     service: ServiceInMemory, tmp_path: Path, happens: Callable[[Path], None]
 ) -> None:
     with opened(service, tmp_path) as client:
@@ -61,7 +61,7 @@ def test_nothing_is_bought_outside_of_the_history_that_is_there(
         assert len(service.posts) == 1
 
 
-def test_what_was_not_answered_is_not_sent_from_a_deleted_history(
+def test_an_unanswered_request_is_not_sent_from_a_deleted_history(
     service: ServiceInMemory, tmp_path: Path
 ) -> None:
     service.on_submit = service.fails(httpx.ReadError("lost"))
@@ -95,7 +95,7 @@ def brightness(path: Path) -> float:
 
 
 @pytest.mark.parametrize("happens", [is_deleted, is_replaced])
-def test_no_judgement_or_score_is_taken_that_would_be_lost(
+def test_no_judgement_or_score_is_accepted_that_would_be_lost(
     service: ServiceInMemory, tmp_path: Path, happens: Callable[[Path], None]
 ) -> None:
     with opened(service, tmp_path) as client:

@@ -1,4 +1,4 @@
-"""How long one call retries, and how many submits are under way at once."""
+"""How long a call retries, and how many submissions run concurrently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
 
 
 def pauses_of(reason: ErrorCode, asked: list[float | None]) -> list[float]:
-    """Return the pauses of a call that is rejected, each with a time to wait."""
+    """Return the pauses of a call whose tries are rejected with these waiting times."""
     rejections = RejectionBackoff()
     pauses: list[float] = []
     for asked_s in chain(asked, repeat(None)):
@@ -82,7 +82,7 @@ def test_retry_after_is_seconds_or_a_date(
     assert retry_after_s(HttpResponse(429, headers, b"")) == seconds
 
 
-# -- how many are under way at once ----------------------------------------------------
+# -- concurrent submissions ------------------------------------------------------------
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 class Submits:
-    """Submits that are under way until they are given their response."""
+    """Submissions that are in flight until a test releases their response."""
 
     def __init__(self, slots: SubmitSlots, clock: VirtualClock) -> None:
         self._slots, self._clock = slots, clock
@@ -120,7 +120,7 @@ class Submits:
         await self._clock.advance(0)
 
 
-def test_a_full_service_halves_it_once_for_all_that_were_under_way(
+def test_a_full_service_halves_the_limit_once_for_all_submits_in_flight(
     runner: asyncio.Runner,
 ) -> None:
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""What makes two requests the same: what the user gave, whatever key or URL carries it.
+"""Two requests are the same if the user's values are, whatever the API key or URL.
 
 An organization may change its API key or have several, a service may sign the URLs of
 its files again at each read, and the record of an upload may be lost.
@@ -64,7 +64,7 @@ class Watching(httpx.AsyncBaseTransport):
 
 @dataclass
 class Desk:
-    """A service, and one folder with the history of all who ask it."""
+    """A service, and one folder with the history that all its clients share."""
 
     admin: AdminClient
     home: Path
@@ -94,7 +94,7 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox; each test has organizations of its own there."""
+    """Serve a sandbox; each test creates its own organizations."""
     data = tmp_path_factory.mktemp("same") / "data"
     running = start(Sandbox(data, speed=20, sketch=True))
     yield running
@@ -145,7 +145,7 @@ def test_a_notebook_that_runs_again_after_a_key_was_rotated_pays_nothing(
     assert len(new.history.frame()) == 1
 
 
-def test_a_take_and_a_retry_continue_what_another_key_began(desk: Desk) -> None:
+def test_a_take_and_a_retry_continue_a_request_of_another_key(desk: Desk) -> None:
     org = desk.org()
     old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
     first = old.submit("text-to-video", **KITE)
@@ -182,7 +182,7 @@ def test_a_job_of_another_organization_is_not_paid_again_without_asking(
     assert "another API key" in said
     assert 'take="next"' in said
     assert desk.balance_micro_usd(other) == before
-    # It is not gone: only this key does not know it.
+    # The job exists, but not for this key.
     (row,) = stranger.history.frame().to_dict("records")
     assert row["charge_micro_usd"] == first.charge_micro_usd
 
@@ -209,7 +209,7 @@ def test_the_hold_of_a_job_stays_although_a_key_of_another_organization_asks_for
     assert owner.submit("text-to-video", **KITE).id == waiting.id
 
 
-def test_what_an_earlier_key_has_spent_is_not_missing_from_the_balance_of_the_next(
+def test_spend_under_an_earlier_key_is_counted_in_the_balance_of_the_next_key(
     desk: Desk,
 ) -> None:
     org = desk.org(balance_usd=0.50)
@@ -222,7 +222,7 @@ def test_what_an_earlier_key_has_spent_is_not_missing_from_the_balance_of_the_ne
     assert new.job(failed).retry().id != failed
 
 
-def test_what_a_rebuilt_job_asked_for_is_not_made_up(
+def test_the_unknown_request_of_a_rebuilt_job_is_not_invented(
     desk: Desk, tmp_path: Path
 ) -> None:
     key = desk.key(desk.org())
@@ -358,7 +358,7 @@ def test_a_local_file_is_the_same_input_although_its_upload_is_forgotten(
     assert owned == [[False], [True], [True]]
 
 
-def test_a_sweep_owns_the_cells_that_another_key_of_the_organization_paid(
+def test_a_sweep_reuses_cells_that_another_key_of_the_organization_paid_for(
     desk: Desk,
 ) -> None:
     org = desk.org()
@@ -410,7 +410,7 @@ class Network(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def test_a_request_that_has_a_job_gives_it_while_the_service_is_away(
+def test_a_request_returns_its_existing_job_while_the_service_is_unreachable(
     desk: Desk,
 ) -> None:
     org, network = desk.org(), Network()

@@ -1,6 +1,6 @@
-"""One submit, and everything that can happen to its answer: one job, one charge.
+"""One submission makes one job and one charge, whatever happens to its response.
 
-Jobs and charges are read from the service's own books, never from our history. The
+Jobs and charges are read from the service's store, never from our history. The
 table is printed at the end of the run; "jobs later" says how many jobs the same call
 made when it was called again.
 """
@@ -69,7 +69,7 @@ class Stage:
     def organization(
         self, limits: Mapping[str, Any] | None = None, *, balance_usd: float = 1
     ) -> tuple[str, Api]:
-        """Make an organization with books of its own, and somebody who has a key."""
+        """Create an organization, and a user with a key for it."""
         org = self.admin.org(balance_usd=balance_usd, concurrency=2)
         self.admin.change(org, **(limits or WELL))
         return org, self.admin.user(org)
@@ -113,7 +113,7 @@ def as_line(line: Sequence[object]) -> str:
 
 
 class Submissions:
-    """Somebody who submits, each time with a new client on the same history."""
+    """A user who submits, each time with a new client on the same history."""
 
     def __init__(
         self, base_url: str, user: Api, home: Path, clock: AdvancingClock | None = None
@@ -142,7 +142,7 @@ class Submissions:
                 return await asyncio.gather(*calls)
 
     def submission(self, prompt: str) -> Submission:
-        """Return what the same call writes down first."""
+        """Return the submission that the same call records first."""
         function = Catalog.default().function(KIND)
         body = function.canonical_body({"prompt": prompt})
         return submission_of(self._service, function, body, function.estimate(body))
@@ -158,7 +158,7 @@ def keys(proxy: LossyProxy) -> set[bytes]:
 
 
 def at_nth(nth: int, do: Callable[[], object]) -> Callable[[], None]:
-    """Return what does it when it is called for the nth time."""
+    """Return a function that acts on its nth call."""
     left = [nth]
 
     def called() -> None:
@@ -178,7 +178,7 @@ def assert_says_when_to_come_again(error: MediakitError, clock: AdvancingClock) 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
+def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_response(
     row: Row, stage: Stage, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     org, user = stage.organization(row.org)
@@ -224,7 +224,7 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
         tell(as_line((*line[:-1], 1 - jobs, outcome)))
 
 
-def test_a_service_that_appears_while_it_is_asked_for_makes_one_job(
+def test_a_service_that_starts_during_the_retries_makes_one_job(
     stage: Stage, tmp_path: Path
 ) -> None:
     org, user = stage.organization()
@@ -244,7 +244,7 @@ def test_a_service_that_appears_while_it_is_asked_for_makes_one_job(
         assert runner.run(caller.submit("late")).id == job.id
 
 
-def test_a_service_that_is_not_there_was_sent_nothing_and_is_asked_for_a_minute(
+def test_an_unreachable_service_gets_no_request_and_is_retried_for_a_minute(
     stage: Stage, tmp_path: Path
 ) -> None:
     org, user = stage.organization()
@@ -284,7 +284,7 @@ def test_a_key_that_is_bound_to_another_body_is_never_sent_again(
         assert 'take="next"' in said
 
 
-def test_a_balance_that_cannot_carry_it_on_submission_is_one_typed_error(
+def test_a_balance_that_is_too_low_on_submission_raises_one_typed_error(
     stage: Stage, tmp_path: Path
 ) -> None:
     org, user = stage.organization(balance_usd=0.01)
@@ -305,7 +305,7 @@ def test_a_balance_that_cannot_carry_it_on_submission_is_one_typed_error(
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
 
 
-def test_more_submits_than_there_is_room_for_are_all_made_once(
+def test_more_submits_than_the_queue_holds_all_run_once(
     stage: Stage, tmp_path: Path
 ) -> None:
     org, user = stage.organization({"concurrency": 1, "queue_size": 2})
@@ -319,7 +319,7 @@ def test_more_submits_than_there_is_room_for_are_all_made_once(
     assert stage.books(org, user) == (8, 8 * CHARGE_MICRO_USD)
 
 
-def test_an_unanswered_submit_is_sent_again_unasked_for_a_day(tmp_path: Path) -> None:
+def test_an_unanswered_submit_is_resent_automatically_for_a_day(tmp_path: Path) -> None:
     clock = VirtualClock()
     with History(tmp_path / "history.sqlite3", clock=clock) as history:
         service = Service("http://127.0.0.1:9", "a-key-0123")

@@ -1,4 +1,4 @@
-"""A submission that keeps trying is stopped: what is sent then, and what is said."""
+"""Stopping a submission that is being retried: later requests, and messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 
 
 class Pausing(AdvancingClock):
-    """A clock whose pauses do not end, and that says when one begins."""
+    """A clock whose pauses never end, and which signals when one begins."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ async def says_busy(_: str, __: int) -> httpx.Response:
 
 
 @pytest.mark.parametrize("why", UNMADE)
-def test_what_made_no_job_holds_nothing_and_is_never_sent_again_by_itself(
+def test_a_stopped_request_without_a_job_holds_nothing_and_is_not_resent_automatically(
     service: ServiceInMemory, client: mk.Client, tmp_path: Path, why: str
 ) -> None:
     service.on_submit = UNMADE[why](service)
@@ -99,7 +99,7 @@ def test_what_made_no_job_holds_nothing_and_is_never_sent_again_by_itself(
     assert len(service.posts) == 1
 
 
-def test_what_got_no_answer_says_what_it_may_cost_and_is_sent_again_only_on_request(
+def test_a_stopped_request_without_a_response_names_its_cost_and_is_resent_on_request(
     service: ServiceInMemory, client: mk.Client, tmp_path: Path
 ) -> None:
     service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
@@ -118,7 +118,7 @@ def test_what_got_no_answer_says_what_it_may_cost_and_is_sent_again_only_on_requ
     assert len(service.jobs) == len(set(service.posts)) == 1
 
 
-def test_a_job_that_the_answer_under_way_brings_is_returned(
+def test_a_job_in_a_response_that_arrives_after_the_stop_is_returned(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
     async def submit() -> AsyncJob:
@@ -142,13 +142,13 @@ def test_a_job_that_the_answer_under_way_brings_is_returned(
 
 
 def stopped_entries(client: mk.Client) -> list[str | None]:
-    """Return the codes of the submissions that hold money without an answer."""
+    """Return the error codes of the unanswered submissions that hold money."""
     components = client.core.components
     owner = components.account_history.owner
     return [entry.error_code for entry in components.store.unanswered_entries(**owner)]
 
 
-def test_a_stop_is_recorded_before_the_answer_arrives_and_outlasts_one_without_a_job(
+def test_a_stop_is_recorded_before_the_response_and_outlasts_one_without_a_job(
     service: ServiceInMemory, client: mk.Client, tmp_path: Path
 ) -> None:
     async def submit() -> None:
@@ -158,7 +158,7 @@ def test_a_stop_is_recorded_before_the_answer_arrives_and_outlasts_one_without_a
             arrived.set()
             await answers.wait()
             await service.accepts(key)
-            return httpx.Response(302)  # after which nothing is tried again
+            return httpx.Response(302)  # no further retries after this
 
         service.on_submit = late
         submission = client.core.submit("text-to-video", **CLIP)
@@ -179,7 +179,7 @@ def test_a_stop_is_recorded_before_the_answer_arrives_and_outlasts_one_without_a
     assert len(service.posts) == 1
 
 
-def test_what_is_requested_again_after_a_stop_is_sent_by_the_next_start_if_it_got_lost(
+def test_a_request_repeated_after_a_stop_is_resent_on_connect_if_it_got_lost(
     service: ServiceInMemory, client: mk.Client, tmp_path: Path
 ) -> None:
     lost = service.fails(httpx.ReadError("lost"), makes_jobs=True)
@@ -219,7 +219,7 @@ def test_a_task_that_outlives_a_stopped_call_submits(
     assert client.io.call(submit).id in service.jobs.values()
 
 
-def test_what_is_stopped_before_it_is_sent_is_not_sent(
+def test_a_request_stopped_before_sending_is_not_sent(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
     async def submit() -> None:
@@ -239,7 +239,7 @@ def test_what_is_stopped_before_it_is_sent_is_not_sent(
 def refused_while_it_stops(
     service: ServiceInMemory, client: mk.Client
 ) -> mk.MediakitError:
-    """Lose one answer, stop while the next is under way, and return the error."""
+    """Lose one response, stop while the next is pending, and return the error."""
 
     async def submit() -> None:
         call, arrived, answers = Stoppable(), asyncio.Event(), asyncio.Event()
@@ -266,7 +266,7 @@ def refused_while_it_stops(
 def unanswered_a_day_later(
     service: ServiceInMemory, client: mk.Client
 ) -> mk.MediakitError:
-    """Lose the answers to a request and to its repetition two days later."""
+    """Lose the responses to a request and to its repetition two days later."""
     service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
     with pytest.raises(mk.ServiceError, match="connecting again will find the job"):
         client.submit("text-to-video", **CLIP)
@@ -279,7 +279,7 @@ def unanswered_a_day_later(
 
 
 @pytest.mark.parametrize("lose", [refused_while_it_stops, unanswered_a_day_later])
-def test_a_job_that_connecting_again_does_not_find_is_said_to_be_found_by_the_call(
+def test_a_job_that_connecting_does_not_find_is_said_to_be_found_by_the_same_call(
     service: ServiceInMemory,
     tmp_path: Path,
     lose: Callable[[ServiceInMemory, mk.Client], mk.MediakitError],
@@ -300,7 +300,7 @@ def test_a_job_that_connecting_again_does_not_find_is_said_to_be_found_by_the_ca
     assert len(service.jobs) == 1
 
 
-def test_submissions_in_one_place_have_one_text_that_says_the_worst_and_stays(
+def test_submissions_in_one_place_share_one_text_with_the_worst_state(
     client: mk.Client,
 ) -> None:
     texts: list[tuple[str, bool]] = []
