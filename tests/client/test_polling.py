@@ -420,7 +420,9 @@ def test_a_charge_that_settles_before_the_end_is_read_ends_all_waits(
     run(scenario())
 
 
-def test_a_settled_charge_is_recorded_even_if_the_status_goes_backwards() -> None:
+def test_a_settled_charge_is_recorded_even_if_the_status_is_unknown_after_the_end() -> (
+    None
+):
     service = Service({"media_0": Course(runs_s=0.0, settles_s=600)})
 
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""Every function over HTTP: what comes out, and what it costs."""
+"""Every function over HTTP: its output and its charge."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def rows() -> list[Any]:
 
 
 @pytest.mark.parametrize("row", rows(), ids=str)
-def test_a_function_makes_what_was_asked_for_at_its_price(
+def test_a_function_returns_the_requested_medium_at_its_price(
     api: Api, uploads: dict[str, str], tmp_path: Path, row: Row
 ) -> None:
     body = filled(row.body, uploads)

@@ -1,4 +1,4 @@
-"""What holds for every route: the key, unknown ids, and other users of the machine."""
+"""Rules for every route: the key, unknown ids, and other users of the machine."""
 
 import os
 import re
@@ -140,7 +140,7 @@ def test_another_user_of_the_machine_reads_and_changes_nothing(
     refused = run.stdout.split()
     assert refused[:7] == ["401"] * 7, run.stderr
     # Only root can become another user: without it, the files are the owner's own, and
-    # `test_a_folder_that_others_can_read_shows_them_nothing` has their permissions.
+    # `test_files_in_a_readable_folder_are_private` has their permissions.
     if os.getuid() == 0:
         assert refused[7:] == ["PermissionError"] * 10, run.stdout
     assert state_of(api) == before

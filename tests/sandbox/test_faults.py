@@ -1,4 +1,4 @@
-"""Scripted faults: each goes wrong as said, as often as said, and nowhere else."""
+"""Scripted faults happen as scripted, as often as scripted, and nowhere else."""
 
 import socket
 import sqlite3
@@ -60,7 +60,7 @@ def jobs_n(api: Api) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -> None:
+def test_each_kind_of_fault_is_set_listed_and_cleared(calm: Api, kind: str) -> None:
     fault_id = calm.running.fault(
         kind, where={"function": VIDEO}, **REQUIRED.get(kind, {})
     )
@@ -105,7 +105,7 @@ def test_a_status_is_answered_before_anything_is_done(calm: Api) -> None:
     assert calm.submit(VIDEO, KITE, key="status")["status"] == "queued"
 
 
-def test_a_status_can_say_what_a_gateway_says_once_everything_was_done(
+def test_a_status_can_replace_the_response_after_the_request_was_processed(
     calm: Api,
 ) -> None:
     page = "<h1>504 Gateway Time-out</h1>"
@@ -124,7 +124,7 @@ def test_a_status_can_say_what_a_gateway_says_once_everything_was_done(
 @pytest.mark.parametrize(
     ("rule", "share"), [({"bytes": 0}, 0), ({"bytes": 7}, 7), ({}, None)]
 )
-def test_a_truncated_answer_promises_more_than_it_brings(
+def test_a_truncated_response_is_shorter_than_its_content_length(
     calm: Api, rule: dict[str, Any], share: int | None
 ) -> None:
     calm.running.fault("truncate", count=1, **rule)
@@ -294,7 +294,7 @@ def test_a_failing_render_fails_a_number_of_jobs_with_its_code(calm: Api) -> Non
     assert calm.balance() == before - KITE_MICRO_USD
 
 
-def test_a_late_settlement_is_late_by_so_much(calm: Api) -> None:
+def test_a_late_settlement_is_delayed_by_the_given_time(calm: Api) -> None:
     calm.running.fault("late_settlement", seconds=DAY_S, count=1)
     job = calm.ended(calm.submit(VIDEO, KITE)["id"])
 
@@ -339,6 +339,6 @@ def test_a_sandbox_that_is_started_again_has_no_faults(
     assert again.http.get("/billing/balance").status_code == 200
 
 
-def test_a_refusal_reaches_python_as_a_sentence(calm: Api) -> None:
+def test_an_invalid_fault_raises_a_readable_error_in_python(calm: Api) -> None:
     with pytest.raises(ServiceError, match=r"^kind: got 'flood', accepted: one of "):
         calm.running.fault("flood")

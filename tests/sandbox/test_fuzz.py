@@ -1,4 +1,4 @@
-"""What a fuzzer makes up from the document alone gets an answer of the document.
+"""Requests generated from the OpenAPI document get only documented responses.
 
 It sends what the document allows and what it forbids. Every answer must have a status,
 a content type, headers and a body that the document declares for the operation; what
@@ -102,7 +102,7 @@ def ended_jobs(sandboxes: StartSandbox) -> tuple[Api, dict[str, str]]:
 
 @schemathesis.pytest.from_fixture("of_a_path").parametrize()
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-def test_every_answer_is_one_that_the_document_declares(
+def test_every_response_is_declared_in_the_document(
     case: Case[Any], target: Api
 ) -> None:
     use_a_fresh_key(case)

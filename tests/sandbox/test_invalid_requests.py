@@ -1,4 +1,4 @@
-"""Requests that cannot be meant: a 422 that names the field, and changes nothing."""
+"""Nonsensical requests get a 422 that names the field, and change nothing."""
 
 from typing import Any
 
@@ -168,7 +168,7 @@ def state_of(api: Api) -> list[Any]:
 
 
 @pytest.mark.parametrize(("call", "given", "field"), ROWS, ids=str)
-def test_what_cannot_be_meant_is_422_names_its_field_and_changes_nothing(
+def test_a_nonsensical_request_is_422_names_its_field_and_changes_nothing(
     idle: Api, call: str, given: Any, field: str
 ) -> None:
     before = state_of(idle)

@@ -1,4 +1,4 @@
-"""Failures that a request asks for, one for each `error.code` (spec 7.3)."""
+"""Failures requested in the prompt, one for each `error.code` (spec 7.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A past that was made up, and starting over."""
+"""Generated sample histories, and resets."""
 
 import csv
 import sqlite3
@@ -95,7 +95,7 @@ def test_daily_monthly_and_csv_agree_with_the_seed(
     assert len({row["date"] for row in daily["rows"]}) > DAYS / 2
 
 
-def test_outputs_of_a_seed_are_gone_as_erased_ones_are(
+def test_outputs_of_sample_jobs_appear_as_erased(
     seeded: tuple[Api, dict[str, Any]],
 ) -> None:
     api, _ = seeded
@@ -138,7 +138,7 @@ def test_the_same_seed_adds_nothing_even_on_another_day_after_a_restart(
         assert db.execute("SELECT count(*) FROM ledger").fetchone() == (22,)
 
 
-def test_a_seed_tells_its_requests_where_they_are_asked_for(
+def test_a_seed_returns_its_requests_on_demand(
     sandboxes: StartSandbox,
 ) -> None:
     api = sandboxes(concurrency=0)
@@ -167,7 +167,7 @@ def test_a_seed_tells_its_requests_where_they_are_asked_for(
     assert again["requests"] == requests
 
 
-def test_every_function_has_a_past_with_a_price() -> None:
+def test_every_function_has_priced_sample_jobs() -> None:
     catalog = Catalog.default()
     jobs = trials(250, soak=3_000)
     past = past_jobs(
@@ -186,7 +186,7 @@ def test_every_function_has_a_past_with_a_price() -> None:
     assert most == max(job.charge_micro_usd for job in kites)
 
 
-def test_a_reset_leaves_name_key_and_time_and_nothing_else(
+def test_a_reset_keeps_only_name_key_and_time(
     sandboxes: StartSandbox,
 ) -> None:
     api = sandboxes(settle_after_s=0)

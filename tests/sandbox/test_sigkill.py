@@ -1,4 +1,4 @@
-"""Killed at any moment and started again, the sandbox loses and doubles nothing."""
+"""The sandbox, killed at any moment and restarted, loses and duplicates nothing."""
 
 import sqlite3
 import time
@@ -44,7 +44,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def unverified() -> list[WebhookVerificationError]:
-    """What no receiver would have believed."""
+    """Deliveries that no receiver would accept."""
     return []
 
 
@@ -68,7 +68,7 @@ def receiver(
         yield receiver
 
 
-def test_killed_at_random_moments_it_loses_and_doubles_nothing(
+def test_a_sandbox_killed_at_random_moments_loses_and_duplicates_nothing(
     server: Server,
     receiver: Receiver,
     unverified: list[WebhookVerificationError],
@@ -201,7 +201,7 @@ def ended_as(known: Acknowledged, job_id: str) -> str:
 
 
 def facts_of_the_store(data_dir: Path) -> Counter[str]:
-    """Check what only the store tells: one row of each kind for each job."""
+    """Check the store's rows: one of each kind for each job."""
     with closing(sqlite3.connect(data_dir / "sandbox.sqlite3")) as db:
 
         def one(sql: str) -> Any:

@@ -47,7 +47,7 @@ def test_a_refused_body_is_422_and_names_the_field(idle: Api, kind: str) -> None
 
 
 @pytest.mark.spec("4.4")
-def test_what_the_tables_let_pass_the_service_is_queued(idle: Api) -> None:
+def test_a_body_that_only_the_client_rejects_is_queued(idle: Api) -> None:
     rows = [
         (t["kind"], text) for t in tables() for text in t.get("passes_the_service", [])
     ]

@@ -1,7 +1,7 @@
-"""Whatever is done to a sandbox, in whatever order, money and events add up.
+"""Money and events add up after any actions on a sandbox, in any order.
 
-A machine submits, repeats, erases, skips time, lets things go wrong and restarts, over
-HTTP. After each step the balance is what it was at the start, and was given since,
+The state machine submits, repeats, erases, skips time, injects faults and restarts,
+over HTTP. After each step the balance is what it was at the start, and was given since,
 less what has settled; and no job that has ended ever changes. In the end every job has
 ended, and every end was announced under one `webhook-id`.
 """
@@ -117,7 +117,7 @@ def clip() -> bytes:
 
 
 class Submissions(RuleBasedStateMachine):
-    """Does things to one sandbox, and knows what must be true of it."""
+    """Acts on one sandbox, and checks its invariants."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -329,7 +329,7 @@ def settled(job: dict[str, Any], submitted: Submission) -> int:
     return charge
 
 
-def test_money_and_events_add_up_whatever_is_done(tell: Callable[[str], None]) -> None:
+def test_money_and_events_add_up_after_any_actions(tell: Callable[[str], None]) -> None:
     run_state_machine_as_test(
         Submissions,
         settings=settings(

@@ -1,4 +1,4 @@
-"""Rules between fields: what they refuse, in which words, and what a form marks."""
+"""Rules between fields: their checks, their messages and their effect on forms."""
 
 import pytest
 
@@ -94,7 +94,7 @@ REFUSED: list[tuple[Rule, Values, str]] = [
 ]
 
 
-def test_a_rule_refuses_in_one_sentence_what_it_says_and_nothing_else() -> None:
+def test_a_rule_rejects_exactly_what_its_sentence_says() -> None:
     def accepts(row: tuple[Rule, Values]) -> None:
         rule, values = row
         assert rule.problems(values) == []

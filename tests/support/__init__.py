@@ -1,1 +1,1 @@
-"""What tests share: servers, clocks, samples, and how much of everything is tried."""
+"""Shared by the tests: servers, clocks, samples and the numbers of examples."""

@@ -9,15 +9,15 @@ from datetime import UTC, datetime, timedelta
 
 import anyio
 
-# Real time in which answers of a server on this machine arrive before a sleeper wakes.
+# Real time in which responses of a local server arrive before a sleeper wakes.
 PAUSE_S = 0.005
 
 
 class AdvancingClock:
     """Wakes its sleepers in order, each after a short real pause, on any loop.
 
-    Every sleep is noted in `slept_s`, and may be a cue. It starts at the time of the
-    machine, which the servers of tests have too.
+    Every sleep is recorded in `slept_s`, and calls `at_sleep`. It starts at
+    the machine's time, like the tests' servers.
     """
 
     def __init__(self, pause_s: float = PAUSE_S) -> None:
@@ -37,7 +37,7 @@ class AdvancingClock:
         return self._started + timedelta(seconds=self.monotonic_s())
 
     def skip(self, seconds: float) -> None:
-        """Let so many seconds pass at once; sleepers that are due wake next."""
+        """Advance by a number of seconds at once; sleepers that are due wake next."""
         with self._lock:
             self._skipped_s += seconds
 
@@ -57,7 +57,7 @@ class AdvancingClock:
                 self._due_s.remove(due_s)
 
     def _is_next(self, due_s: float) -> bool:
-        """Move to that time if nobody is to be woken before."""
+        """Move to a time, unless a sleeper is due before."""
         with self._lock:
             if min(self._due_s) == due_s:
                 self._skipped_s += max(0.0, due_s - self.monotonic_s())

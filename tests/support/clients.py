@@ -1,4 +1,4 @@
-"""Clients of a known service: on a history that a test holds, and of plain HTTP."""
+"""Clients of a known service: with a given history, and plain HTTP clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def async_client(
     catalog: Catalog | None = None,
     **settings: Any,
 ) -> AsyncClient:
-    """Give a client that looks for nothing: no service is asked what it is."""
+    """Return a client without service discovery."""
     backend = Backend(service, Catalog.default() if catalog is None else catalog)
     return _Known(Components(backend, history, **settings))
 

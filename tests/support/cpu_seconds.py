@@ -1,4 +1,4 @@
-"""Prints what a run of the tests cost: CPU seconds, by room, and the dearest tests."""
+"""Prints the CPU seconds of a test run, by folder, and the slowest tests."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ALL = Path(__file__).parents[2] / "build" / "cpu_seconds.json"
 
 
 def _cpu_s() -> float:
-    """Return the CPU seconds of this process and of all that it started."""
-    # The living are counted too: what a server of many tests has used would else be
-    # added to the one test in which it ends.
+    """Return the CPU seconds of this process and its children."""
+    # Running children count, too: otherwise a shared server's time would be added to
+    # the test in which it ends.
     return sum(map(_used_s, (os.getpid(), *_descendants(os.getpid()))))
 
 
@@ -36,7 +36,7 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _used_s(pid: int) -> float:
-    """Return what a process and its ended children used; 0 once it is gone."""
+    """Return the CPU seconds of a process and its ended children; 0 once it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -54,10 +54,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[None]:
-    """Add them to the report that xdist sends to the process that prints."""
+    """Add the seconds to the report that xdist sends to the main process."""
     if call.when == "teardown":
         now_s, before_s = _cpu_s(), item.config.stash[_COUNTED_S]
-        # What is killed, and waited for by nobody, is not counted: never less than 0.
+        # Killed children that were not waited for are not counted, so the result is at
+        # least 0.
         item.user_properties.append((CPU, max(0.0, now_s - before_s)))
         item.config.stash[_COUNTED_S] = now_s
     yield

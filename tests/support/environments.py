@@ -1,4 +1,4 @@
-"""Environments of their own: made by the interpreters at hand, filled by uv."""
+"""Virtual environments of the available interpreters, with packages installed by uv."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def built_once(
 
 
 def builder(factory: pytest.TempPathFactory) -> Environment:
-    """Return an environment with the build backend and what checks a build."""
+    """Return an environment with the build backend and the tools that check a build."""
 
     def build(folder: Path) -> None:
         tools = ("hatchling", "hatch-fancy-pypi-readme", "twine")

@@ -1,4 +1,4 @@
-"""States of jobs as a view may meet them, and a reader of the HTML made of them."""
+"""Job states for tests of views, and a parser of the views' HTML."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOSTILE = '<script>canary()</script><img src=x onerror="canary()">\'"&</div>'
 
 
 def settled(charge_micro_usd: int) -> dict[str, Any]:
-    """Return what a state needs to be settled at a charge."""
+    """Return the fields of a state that is settled at a charge."""
     billing = {"state": "settled", "charge_micro_usd": charge_micro_usd}
     return {"billing": billing, "charge_micro_usd": charge_micro_usd}
 
@@ -92,7 +92,7 @@ def failed(code: str, message: str = "", **more: Any) -> JobState:
 
 
 class Markup(HTMLParser):
-    """What a browser would make of some HTML: tags, attributes and text."""
+    """Parses HTML as a browser does: tags, attributes and text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -112,6 +112,6 @@ class Markup(HTMLParser):
         return next((attrs for name, attrs in self.tags if name == tag), None)
 
     def addresses(self) -> list[str]:
-        """Return every address that the markup leads to or loads."""
+        """Return every URL that the markup links to or loads."""
         names = ("href", "src", "poster")
         return [attrs[n] or "" for _, attrs in self.tags for n in names if n in attrs]

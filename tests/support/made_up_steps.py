@@ -1,7 +1,7 @@
-"""Steps that no version has: a new column, a new table, and data that is copied there.
+"""Invented migration steps: a new column, a new table, and copied data.
 
-So the first real step is not the first that anybody tried. They come after the real
-ones, and scripts in processes of their own install them too.
+They test migrations before the first real step exists. They follow the real steps, and
+scripts in separate processes install them, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histories that are there already: to make the tables takes longer than many tests."""
+"""Copies of an empty history: creating its tables takes longer than many tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _empty() -> bytes:
 
 
 def with_history(home: Path) -> Path:
-    """Put an empty history into a folder that has none, and return the folder."""
+    """Copy an empty history into a folder that has none, and return the folder."""
     home.mkdir(parents=True, exist_ok=True)
     if not (home / NAME).exists():
         (home / NAME).write_bytes(_empty())

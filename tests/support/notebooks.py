@@ -14,7 +14,7 @@ from tests.support.sketches import add_startup
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
-# Warnings about our own code are faults; those about other packages are theirs.
+# Warnings about our code are errors; warnings about other packages are ignored.
 STARTUP = """
 import warnings
 warnings.filterwarnings("error", module=r"mediakit(\\.|$)")

@@ -1,4 +1,4 @@
-"""Data that older versions of mediakit left behind, and what they read in it.
+"""Data written by older versions of mediakit, and the values that they read from it.
 
 `tools/write_old_data.py` wrote the files, and says with which version.
 """
@@ -34,7 +34,7 @@ def follows(path: Path, row: dict[str, Any]) -> dict[str, float | str | int]:
 
 
 def facts_of(client: Client) -> dict[str, Any]:
-    """Return what a person reads in a history: jobs, money, sweeps and uploads."""
+    """Return the content of a history: jobs, charges, sweeps and uploads."""
     store = client.components.store
     budget = client.budget()
     assert budget is not None

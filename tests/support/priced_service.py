@@ -1,4 +1,4 @@
-"""A service in memory whose prices change between two kernels, or behind a URL."""
+"""An in-memory service whose prices change between kernels, or with a remote clip."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT_S, LONG_S = 2, 8
 
 
 class PricedService(Service):
-    """Sells jobs at a price that each connection names, and has a clip at a URL."""
+    """Runs jobs at a price that each connection sets, and serves a clip at a URL."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()

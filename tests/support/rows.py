@@ -1,4 +1,4 @@
-"""Many rows in one test: each is tried, and those that fail are named."""
+"""Many rows in one test: all are checked, and the failed ones are named."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -11,12 +11,12 @@ Row = TypeVar("Row")
 def assert_each(rows: Iterable[Row], check: Callable[[Row], None]) -> None:
     """Check every row, also after one that failed.
 
-    A test of its own for each row costs more than most checks.
+    A separate test for each row takes longer than most checks.
 
     Raises:
         AssertionError: There are no rows.
-        BaseExceptionGroup: The failures, each with the row that it is about. An error
-            that is no failed assertion ends the test at once.
+        BaseExceptionGroup: The failures, each with its row. An error other than a
+            failed assertion ends the test at once.
     """
     failures: list[BaseException] = []
     tried = 0

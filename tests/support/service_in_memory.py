@@ -1,4 +1,4 @@
-"""A service and its file storage in memory, to be reached by `httpx.MockTransport`."""
+"""An in-memory service and file storage, used with `httpx.MockTransport`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ class ServiceInMemory:
     """Makes one job for each key, and completes each at its first read.
 
     Attributes:
-        on_submit: Gives the answer to a submit, by its key and how many came before.
-        on_read: Gives the answer to a read, by the job and how many came before.
+        on_submit: Returns the response to a submission, by its key and the number of
+            earlier ones.
+        on_read: Returns the response to a read, by the job and the number of earlier
+            reads.
     """
 
     def __init__(self) -> None:
@@ -85,20 +87,20 @@ class ServiceInMemory:
         return httpx.Response(200, content=self.files[path], headers={"ETag": '"1"'})
 
     async def accepts(self, key: str, _: int = 0) -> httpx.Response:
-        """Make the job of a key, or find it."""
+        """Create or find the job of a key."""
         job_id = self.jobs.setdefault(key, f"media_{len(self.jobs) + 1}")
         return httpx.Response(200, json={"id": job_id, "status": "queued"})
 
     async def completes(self, job_id: str, _: int = 0) -> httpx.Response:
-        """Say that a job has ended and is paid."""
+        """Return a completed and settled job."""
         return httpx.Response(200, json={"id": job_id, **COMPLETED})
 
     async def runs(self, job_id: str, _: int = 0) -> httpx.Response:
-        """Say that a job goes on."""
+        """Return a running job."""
         return httpx.Response(200, json={"id": job_id, "status": "running"})
 
     def fails(self, failure: Exception, *, makes_jobs: bool = False) -> Answer:
-        """Break the connection, before the job is made or after."""
+        """Break the connection, before or after the job is created."""
 
         async def answer(key: str, _: int) -> httpx.Response:
             if makes_jobs:
@@ -108,7 +110,7 @@ class ServiceInMemory:
         return answer
 
     def in_turn(self, *answers: Answer) -> Answer:
-        """Give one answer after the other; the last one again for all that follow."""
+        """Return the responses in order, then repeat the last one."""
 
         async def answer(name: str, before: int) -> httpx.Response:
             return await answers[min(before, len(answers) - 1)](name, before)
@@ -117,7 +119,7 @@ class ServiceInMemory:
 
 
 def says(response: httpx.Response) -> Answer:
-    """Give the same answer whatever is asked."""
+    """Return the same response to every request."""
 
     async def answer(*_: object) -> httpx.Response:
         return httpx.Response(

@@ -1,5 +1,6 @@
-"""Sandboxes that sketch, in processes that start one by themselves: people there watch
-the films, and tests do not. A whole film takes 1.5 CPU seconds, a sketch a tenth.
+"""Makes sandboxes in other processes render sketches instead of complete videos.
+
+A complete video takes 1.5 CPU seconds, a sketch a tenth of that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Sandbox.__init__ = Sandbox.whole_films
 
 
 def add_startup(ipython: Path, code: str = "") -> None:
-    """Let every IPython with this folder sketch, and run further code first."""
+    """Make every IPython with this folder render sketches, after running this code."""
     startup = ipython / "profile_default" / "startup"
     startup.mkdir(parents=True, exist_ok=True)
     (startup / "00-tests.py").write_text(SKETCH + code, "utf-8")

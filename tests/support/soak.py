@@ -1,4 +1,4 @@
-"""How much the long tests try: a part in `make test`, all of it in `make soak`."""
+"""The number of trials in long tests: few in `make test`, all in `make soak`."""
 
 import os
 
@@ -6,10 +6,10 @@ import pytest
 
 IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
 
-# For fixtures of histories: `make test` tries Postgres where its SQL is another one.
+# For fixtures of histories: `make test` uses Postgres only where its SQL differs.
 BOTH_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)]
 
 
 def trials(usual: int, soak: int) -> int:
-    """Return how often something is tried in this run."""
+    """Return the number of trials in this run."""
     return soak if IS_SOAK else usual

@@ -1,4 +1,4 @@
-"""Submits and records of jobs as the history's tests write them down."""
+"""Submissions and job records for tests of the history."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KITE = {"prompt": "a kite", "duration": 5}
 
 
 def submission(key: str = "k1", **changes: Any) -> Submission:
-    """Return what is about to be sent: a kite for $0.34, unless told otherwise."""
+    """Return a submission: a kite for $0.34, unless given otherwise."""
     plain = Submission(
         key=key,
         draw_key="d1",
@@ -49,7 +49,7 @@ def preference(winner: str, loser: str, *, tie: bool = False) -> Preference:
 
 
 def costing(key: str, micro_usd: int, **changes: Any) -> Submission:
-    """Return a submission of a firm price."""
+    """Return a submission with an exact price."""
     return submission(
         key,
         estimate_low_micro_usd=micro_usd,
@@ -76,12 +76,12 @@ def failed(code: str = "provider_error", **fields: Any) -> JobRecord:
 
 
 def start(script: str, place: str | Path, *more: str) -> Process:
-    """Run a script in a process of its own; the place is its first argument."""
+    """Run a script in a separate process; the location is its first argument."""
     return zygote.start(script, str(place), *more)
 
 
 def race(processes: list[Process]) -> list[str]:
-    """Let processes that wait for a line go at once; return what each printed."""
+    """Start waiting processes at the same time; return their output."""
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()

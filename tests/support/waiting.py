@@ -1,4 +1,4 @@
-"""Waiting for something to hold, as long as a busy machine may take."""
+"""Waits for a condition, for as long as a busy machine may need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Widgets without a browser: what they show, and a person who uses them."""
+"""Widgets without a browser: what they display, and simulated users."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support import waiting
 
 
 def until(condition: Callable[[], object], shower: Any = None) -> None:
-    """Wait until something holds, and is shown; the I/O thread works meanwhile."""
+    """Wait until a condition is true and shown, while the I/O thread runs."""
     waiting.until(condition)
     if shower is not None:
-        # Whoever changed the state shows it under the same lock.
+        # The thread that changes the state also shows it, under the same lock.
         with shower._model.lock if isinstance(shower, Form) else shower._lock:
             return
 
@@ -26,7 +26,7 @@ def until(condition: Callable[[], object], shower: Any = None) -> None:
 
 
 def every(widget: Any) -> Iterator[Any]:
-    """Give a widget and all that stands in it."""
+    """Return a widget and all widgets inside it."""
     yield widget
     for child in getattr(widget, "children", ()):
         yield from every(child)
@@ -47,7 +47,7 @@ def in_use() -> int:
 
 
 def texts(value: object) -> Iterator[str]:
-    """Give every text in plain data."""
+    """Yield every string in nested data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -62,9 +62,9 @@ def texts(value: object) -> Iterator[str]:
 
 
 def press(view: JobView, act: str, **said: object) -> list[dict[str, Any]]:
-    """Ask for what a button of a job asks for; return the answers, once there are any.
+    """Send the request of a job's button; return the replies, once there are any.
 
-    What has no answer is asked for and not waited for.
+    An action without a reply is not waited for.
     """
     answers: list[dict[str, Any]] = []
     view.act(act, said, lambda **values: answers.append(values))
@@ -74,12 +74,12 @@ def press(view: JobView, act: str, **said: object) -> list[dict[str, Any]]:
 
 
 def note(view: JobView) -> str:
-    """Return what a job's card says of what was done last."""
+    """Return the text of a job's card about the last action."""
     return str(view.payload["note"])
 
 
 def alert(view: JobView) -> str:
-    """Return what a job's card says went wrong."""
+    """Return the error text of a job's card."""
     return note(view) if view.payload["alert"] else ""
 
 
@@ -87,19 +87,19 @@ def alert(view: JobView) -> str:
 
 
 def finish(form: Form) -> None:
-    """Close a form and wait until nothing of it is under way any more."""
+    """Close a form and wait until all its tasks have ended."""
     form.close()
     until(lambda: not form._tasks._tasks)
 
 
 def say(form: Form, do: str, *buffers: bytes, **more: object) -> None:
-    """Send a form what its page sends."""
+    """Send a form a message from its page."""
     data = {"method": "custom", "content": {"do": do, **more}}
     form.widget._handle_msg({"content": {"data": data}, "buffers": [*buffers]})
 
 
 def hear(form: Form, name: str, told: Callable[..., object]) -> None:
-    """Give a function what a page would hear under this name, with its buffers."""
+    """Call a function with each message of this name to the page, and its buffers."""
     send = form.widget.send
 
     def spy(message: dict[str, Any], buffers: Any = ()) -> None:
@@ -117,7 +117,7 @@ def page(form: Form) -> dict[str, Any]:
 
 
 def shown(view: Any) -> str:
-    """Return everything that the page of a form says, or of a tree of widgets."""
+    """Return all texts on the page of a form, or of a tree of widgets."""
     if not isinstance(view, Form):
         htmls = (w for w in every(view.widget) if isinstance(w, ipywidgets.HTML))
         return "\n".join(html.value for html in htmls)
@@ -126,7 +126,7 @@ def shown(view: Any) -> str:
 
 
 def said_of(form: Form, name: str) -> list[str]:
-    """Return what stands beside a field, each sentence where it belongs."""
+    """Return the messages beside a field, by their place."""
     found = [each["at"] for each in page(form)["problems"]]
     return [at[-1][2] for at in found if at[-1][0] == name]
 
@@ -139,12 +139,12 @@ _numbers = count(1)
 
 
 def edit(form: Form, **wires: object) -> None:
-    """Fill in fields by hand: what their controls hold."""
+    """Fill in fields by setting the values of their controls."""
     say(form, "edit", view="test", number=next(_numbers), values=wires)
 
 
 class Box:
-    """A field as people use it."""
+    """A field as users see it."""
 
     def __init__(self, form: Form, name: str) -> None:
         self._form, self._name = form, name
@@ -160,7 +160,7 @@ class Box:
 
     @property
     def disabled(self) -> bool:
-        """Tell whether it is switched off."""
+        """Return whether it is disabled."""
         return self._name in page(self._form)["off"]
 
 
@@ -170,14 +170,14 @@ def box(form: Form, name: str) -> Box:
 
 
 class GenerateButton:
-    """The button that pays, as a page sends what stands on it."""
+    """The paid button, which sends its label as a page does."""
 
     def __init__(self, form: Form) -> None:
         self._form = form
 
     @property
     def disabled(self) -> bool:
-        """Tell whether it can be pressed."""
+        """Return whether it is enabled."""
         return bool(page(self._form)["go"]["off"])
 
     @property
@@ -219,7 +219,7 @@ def drawn_jobs(form: Form) -> list[str]:
 
 
 def press_generate(form: Form) -> None:
-    """Press Generate as people do, and wait until the request is sent or refused."""
+    """Press Generate, and wait until the request is sent or refused."""
     assert not generate_button(form).disabled, form.state.submit_reason
     generate_button(form).click()
     until(lambda: not form.state.sending, form)

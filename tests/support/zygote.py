@@ -1,7 +1,7 @@
-"""Processes that have imported mediakit already: a new one needs a CPU second for it.
+"""Forked processes with mediakit already imported, which takes a CPU second.
 
-Each is a fork of one process that has imported it and done nothing else, runs a script
-as `__main__`, and ends as any interpreter does.
+Each is a fork of a process that has done nothing but import it, runs a script as
+`__main__`, and exits as usual.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ runpy.run_path(script, run_name="__main__")
 
 
 class Process:
-    """A script that runs in a process of its own."""
+    """A script that runs in a separate process."""
 
     def __init__(
         self, zygote: Zygote, pid: int, stdin: int, stdout: int, errors: Path
@@ -74,12 +74,12 @@ class Process:
         self._zygote, self._errors = zygote, errors
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send it a signal, unless it has been waited for."""
+        """Send it a signal, unless it has ended."""
         if self.returncode is None:
             os.kill(self.pid, number)
 
     def finish(self) -> tuple[str, str]:
-        """Close its stdin, wait for its end, and return what it wrote.
+        """Close its stdin, wait for its end, and return its output.
 
         Raises:
             TimeoutError: It had not ended after ten minutes, and was killed.
@@ -106,13 +106,13 @@ class Process:
 
 
 class Zygote:
-    """The process that the others are forks of; one for each process of the tests."""
+    """The process that forks the others; one per test process."""
 
     def __init__(self) -> None:
         self._folder, self._scripts_n = TemporaryDirectory(), 0
         self._owner = os.getpid()
         self._control, other = socket.socketpair()
-        # So that it ends when this process does, whoever else was forked meanwhile.
+        # Ends it when this process ends, even if other forks exist.
         self._process = subprocess.Popen(
             [sys.executable, *WARNINGS, "-c", LOOP, str(other.fileno())],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

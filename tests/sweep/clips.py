@@ -1,4 +1,4 @@
-"""Tiny clips and sounds of which the numbers are known before they are measured."""
+"""Tiny clips and sounds with known measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports of made-up results: their frame, and a source that fetches from a folder."""
+"""Exports of invented results: their frame, and a source that reads a folder."""
 
 from __future__ import annotations
 

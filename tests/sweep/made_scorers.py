@@ -54,10 +54,10 @@ def die() -> NoReturn:
 
 
 class DiesOnce:
-    """Dies of "killer" always, and of "once" the first time; notes every file.
+    """Crashes on "killer" always, and on "once" the first time; records every file.
 
     Args:
-        notes: A folder, which then holds a file for each time that one was begun.
+        notes: A folder that gets a file for each attempt.
     """
 
     version = "1"

@@ -49,7 +49,7 @@ def rated(
     takes: int = 1,
     interaction: float = 0.0,
 ) -> pd.DataFrame:
-    """Let somebody rate a sweep in whole stars.
+    """Rate a sweep in whole stars.
 
     Args:
         seed: Of the chance in it.

@@ -1,4 +1,4 @@
-"""What the tests of runs share: plans, runs and what became of their cells."""
+"""Shared by the tests of runs: plans, runs and the outcomes of cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VIDEO_5_S = 340_000
 
 
 def plan_of(client: Client, cells: int, **more: Any) -> Plan:
-    """Return a plan of clips of 3 seconds, a prompt a cell."""
+    """Return a plan of clips of 3 seconds, one cell per prompt."""
     prompts = [f"prompt {number}" for number in range(cells)]
     given: dict[str, Any] = {"prompt": prompts, "duration": 3, **more}
     return client.sweep("text-to-video", **given)

@@ -1,4 +1,4 @@
-"""A service whose jobs end as they are told, without a network."""
+"""A service with scripted job outcomes, without a network."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Outcome:
 
     Args:
         fails: The code that its job fails with; None for a result.
-        factor: What it is charged for each estimated micro-USD.
-        reads: How often it is read as running before it has ended.
-        settles: How often it is read as ended before its charge is known.
-        rejects: Answers a rejection of this HTTP status in place of a job.
+        factor: Its charge per estimated micro-USD.
+        reads: The number of reads before it has ended.
+        settles: The number of reads after its end before its charge is known.
+        rejects: The HTTP status of a rejection instead of a job.
         code: The code of that rejection.
         message: What the rejection says.
-        retry_after_s: What the rejection asks to wait.
-        loses_answer: Makes the job and answers nothing.
+        retry_after_s: The `Retry-After` of the rejection.
+        loses_answer: Whether the job is created but the response is lost.
         is_charged: Charges the job even if it fails.
     """
 
@@ -73,7 +73,7 @@ class Sold:
 
 @dataclass
 class Service:
-    """Sells jobs; what becomes of each is decided when it is submitted.
+    """Runs jobs, whose outcome is decided when they are submitted.
 
     Args:
         decide: Decides by the body, and how often it was submitted before.
@@ -196,7 +196,8 @@ class Service:
             transport=httpx.MockTransport(self.handle),
             **more,
         )
-        # All that these tests read together must not take as long as at a service.
+        # These tests read more jobs than the default limit of a process allows in their
+        # time.
         client.components.jobs.poller.limiter = ReadLimiter(2_000, clock=clock)
         return client
 

@@ -24,7 +24,7 @@ ANIMALS = ["kite", "gull", "boat", "goat"]
 
 @pytest.fixture
 def results(client: Client) -> Any:
-    """Give the results of two clips of 5 seconds."""
+    """Return the results of two clips of 5 seconds."""
     plan = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=5)
     return plan.run(budget="$1").wait(PATIENCE_S)
 

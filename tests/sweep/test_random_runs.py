@@ -75,7 +75,8 @@ def make_weather(running: RunningSandbox, random: Random) -> None:
 def client_of(running: RunningSandbox, home: Path) -> Client:
     clock = AdvancingClock(pause_s=0.1)  # the renders take real time
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
-    # All that these tests read together must not take as long as at a service.
+    # These tests read more jobs than the default limit of a process allows in their
+    # time.
     client.components.jobs.poller.limiter = ReadLimiter(2_000, clock=clock)
     return client
 

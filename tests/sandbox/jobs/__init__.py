@@ -1,1 +1,1 @@
-"""Running a job: inputs, prices, rendering, retention."""
+"""Tests of running a job: inputs, prices, rendering and retention."""

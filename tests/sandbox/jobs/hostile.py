@@ -1,4 +1,4 @@
-"""Files and servers that mean harm."""
+"""Hostile files and servers."""
 
 import struct
 import threading
@@ -14,20 +14,20 @@ _MATRIX = struct.pack(">9I", 0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
 
 
 def bomb_png(side_px: int) -> bytes:
-    """Make a picture whose file is tiny and whose pixels are not."""
+    """Make a tiny file of a picture with a huge number of pixels."""
     row = b"\0" * (1 + -(-side_px // 8))
     return _png((side_px, side_px, 1, 0), _zeros(row, side_px))
 
 
 def bomb_text_png(text_bytes: int) -> bytes:
-    """Make a small picture with a comment that unpacks to very much."""
+    """Make a small picture with a comment that decompresses to a huge size."""
     comment = b"Comment\0\0" + _zeros(bytes(1_000_000), text_bytes // 1_000_000)
     pixels = zlib.compress(b"\0" * 72)
     return _png((8, 8, 8, 0), pixels, _chunk(b"zTXt", comment))
 
 
 def bomb_mp4(samples: int, tracks: int = 1) -> bytes:
-    """Make a file of a few hundred bytes that promises very many frames.
+    """Make a file of a few hundred bytes that declares millions of frames.
 
     The table that lists them is so small because all frames are of one size and
     length; a reader of the file unpacks it to 24 bytes a frame, for each track.
@@ -105,7 +105,7 @@ def _versioned(name: bytes, *parts: bytes) -> bytes:
 
 
 class _Hostile(BaseHTTPRequestHandler):
-    """Serves `/fast` and `/slow` for ever, `/silent` never, `/away` from elsewhere."""
+    """Serves `/fast` and `/slow` endlessly, `/silent` never, and redirects `/away`."""
 
     server: "HostileServer"
 
@@ -134,7 +134,7 @@ class _Hostile(BaseHTTPRequestHandler):
 
 
 class HostileServer(LoopbackServer):
-    """A web server on this machine that never comes to an end."""
+    """A local web server with responses that never end."""
 
     def __init__(self) -> None:
         super().__init__(handler=_Hostile)

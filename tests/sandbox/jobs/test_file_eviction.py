@@ -1,4 +1,4 @@
-"""How long outputs and uploads are kept, and how much of them."""
+"""How long, and up to what size, outputs and uploads are kept."""
 
 import sqlite3
 from contextlib import closing
@@ -25,7 +25,7 @@ def upscaled(api: Api, url: str) -> dict[str, Any]:
     return api.ended(api.submit(KIND, {"image_url": url})["id"])
 
 
-def test_what_is_removed_reads_as_if_it_had_been_erased(
+def test_a_removed_output_looks_like_an_erased_one(
     sandboxes: StartSandbox,
 ) -> None:
     api = sandboxes(keep_gb=NOTHING_GB, settle_after_s=0)
@@ -48,7 +48,7 @@ def test_what_is_removed_reads_as_if_it_had_been_erased(
     assert "removed" in late["error"]["message"]
 
 
-def test_only_the_oldest_files_go_when_there_are_too_many_bytes(
+def test_only_the_oldest_files_are_removed_above_the_size_limit(
     sandboxes: StartSandbox,
 ) -> None:
     api = sandboxes(keep_gb=175_000 / GB)
@@ -60,7 +60,7 @@ def test_only_the_oldest_files_go_when_there_are_too_many_bytes(
     assert [status_at(url) for url in urls] == [410] * 3 + [200] * 3
 
 
-def test_what_a_job_still_needs_is_kept(
+def test_files_that_a_job_still_needs_are_kept(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
     first = sandboxes(tmp_path, keep_gb=NOTHING_GB)

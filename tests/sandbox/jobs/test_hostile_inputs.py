@@ -44,7 +44,7 @@ def origin() -> Iterator[HostileServer]:
 
 @pytest.fixture(autouse=True)
 def keeps_running(open_api: Api) -> Iterator[None]:
-    """After each of them, the next request is served and nothing lies about."""
+    """After each test, the next request is served and no scratch files remain."""
     yield
     assert open_api.http.get("/billing/balance").status_code == 200
     # What was cut off may still be being removed.
@@ -164,7 +164,7 @@ def test_more_bytes_than_declared_are_not_stored(open_api: Api) -> None:
         ("away", {"max_bytes": 1_000}, "redirects are not followed"),
     ],
 )
-def test_an_input_without_an_end_or_from_elsewhere_is_cut_off(
+def test_an_endless_or_redirected_input_is_aborted(
     open_api: Api,
     origin: HostileServer,
     tmp_path: Path,
@@ -201,7 +201,7 @@ def test_an_input_without_an_end_or_from_elsewhere_is_cut_off(
         "/uploads/../account.json",
     ],
 )
-def test_a_path_that_climbs_leads_nowhere(open_api: Api, path: str) -> None:
+def test_a_path_with_parent_segments_is_rejected(open_api: Api, path: str) -> None:
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
     answer = raw_answer(open_api, request.encode())
@@ -212,7 +212,7 @@ def test_a_path_that_climbs_leads_nowhere(open_api: Api, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "%2e%2e%2fx", "..%2f..%2fx"])
-def test_a_put_that_climbs_is_refused(open_api: Api, path: str) -> None:
+def test_a_put_with_parent_segments_is_rejected(open_api: Api, path: str) -> None:
     request = (
         f"PUT /uploads/{path} HTTP/1.1\r\nHost: localhost\r\n"
         "Connection: close\r\nContent-Type: image/png\r\nContent-Length: 3\r\n\r\nabc"
@@ -268,7 +268,7 @@ def test_ten_thousand_urls_in_an_open_function_fail_its_job(open_api: Api) -> No
     ],
     ids=lambda value: str(value[:20]),
 )
-def test_a_body_that_cannot_be_meant_is_refused(
+def test_a_nonsensical_body_is_rejected(
     open_api: Api, content: bytes, words: str
 ) -> None:
     paths = (open_api.path(VIDEO), "/v1/media/uploads", "/sandbox/faults")
@@ -281,7 +281,7 @@ def test_a_body_that_cannot_be_meant_is_refused(
         assert len(answer.text) < 1_000
 
 
-def test_a_nul_in_a_text_is_a_character_like_any_other(open_api: Api) -> None:
+def test_a_nul_character_in_a_text_is_accepted(open_api: Api) -> None:
     job = open_api.submit(VIDEO, {**KITE, "prompt": "a\0b"}, key="nul")
 
     assert open_api.ended(job["id"])["status"] == "completed"

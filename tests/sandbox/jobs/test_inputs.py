@@ -59,7 +59,7 @@ def test_allowed_loopback_inputs_are_fetched(
         "http://[/a.png",
     ],
 )
-def test_urls_that_lead_nowhere_good_fail_the_job(api: Api, url: str) -> None:
+def test_unusable_urls_fail_the_job(api: Api, url: str) -> None:
     assert error_of(api, url).startswith("image_url: ")
 
 

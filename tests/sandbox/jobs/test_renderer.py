@@ -1,4 +1,4 @@
-"""The renderer's processes: warm, replaced when they fail, gone when it is closed."""
+"""The renderer's processes: kept warm, replaced after failures, ended on close."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ while size := server.recv(4):
 
 
 def new_renderer(**settings: Any) -> Renderer:
-    """Return a renderer whose workers no sandbox of this process knows."""
+    """Return a renderer that shares no workers with sandboxes of this process."""
     return Renderer(**{"pool": WorkerPool(), **settings})
 
 
@@ -75,7 +75,7 @@ def program(folder: Path, script: str) -> str:
 def _any_worker(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Let the workers be small ones where only their life matters."""
+    """Use small worker processes where only their lifecycle matters."""
     if request.param == "small":
         monkeypatch.setattr(sys, "executable", program(tmp_path, SMALL_WORKER))
 
@@ -98,7 +98,7 @@ def quick(tmp_path: Path) -> RenderRequest:
 
 @dataclass(frozen=True)
 class Slow:
-    """A job that never ends: its picture is a pipe that nothing comes out of."""
+    """A job that never ends: its picture is a pipe without a writer."""
 
     request: RenderRequest
     pipe: Path
@@ -131,7 +131,7 @@ def slow(tmp_path: Path) -> Iterator[Slow]:
 
 @pytest.fixture
 def pids(caplog: pytest.LogCaptureFixture) -> Callable[[], list[int]]:
-    """Tell which workers were started, in their order."""
+    """Return the started workers, in order."""
     caplog.set_level(logging.DEBUG, "mediakit.sandbox")
 
     def started() -> list[int]:
@@ -234,7 +234,7 @@ def test_a_worker_is_replaced_after_its_number_of_jobs(
 
 
 @any_worker
-def test_a_cancelled_render_does_not_answer_for_the_next_one(
+def test_the_result_of_a_cancelled_render_is_not_used_for_the_next_one(
     quick: RenderRequest, slow: Slow
 ) -> None:
     async def work(renderer: Renderer) -> Rendered:
@@ -273,7 +273,7 @@ def test_clips_and_sounds_are_measured_as_the_client_measures_them(
         ("audio", b"RIFF\x00\x00\x00\x00WAVE"),
     ],
 )
-def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
+def test_an_unreadable_medium_is_an_invalid_input_with_its_url(
     tmp_path: Path, shared: WorkerPool, medium: str, content: bytes
 ) -> None:
     path = tmp_path / "broken"
@@ -286,7 +286,7 @@ def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
     assert str(path) not in refused.value.message
 
 
-def test_the_last_words_of_a_worker_that_fails_are_logged(
+def test_the_last_output_of_a_failed_worker_is_logged(
     quick: RenderRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""Renders what a test asks for, and opens the output as a player would."""
+"""Renders bodies, and decodes the output as a player would."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ SAMPLE_RATE_HZ = 48_000
 
 
 def greys(size: Size, frames: int, fps: Fraction = Fraction(FPS), **more: Any) -> Film:
-    """Return a film of even greys, lighter from frame to frame."""
+    """Return a film of plain greys, each frame lighter than the one before."""
 
     def shades() -> Iterator[av.VideoFrame]:
         for index in range(frames):
@@ -82,7 +82,7 @@ def make_m4a(path: Path, length_s: float, start_s: float = 0.0) -> Path:
 
 @dataclass(frozen=True)
 class Seen:
-    """A film as a player would see and hear it."""
+    """A decoded film, with its frames and its sound."""
 
     size: Size
     codec: str
@@ -104,7 +104,7 @@ class Seen:
 
 
 def look(path: Path, *, every: int = 1, shrink: int = 1) -> Seen:
-    """Open a film; every so many frames, at a part of their width and height."""
+    """Open a film; read every nth frame, scaled down."""
     with av.open(str(path)) as file:
         video = file.streams.video[0]
         context = video.codec_context

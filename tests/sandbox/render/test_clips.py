@@ -83,7 +83,7 @@ def test_frame_rate_length_and_sound_are_those_of_the_source(
         assert seen.sound is None
 
 
-def test_a_clip_is_turned_the_way_its_camera_was_held(studio: Studio) -> None:
+def test_a_clip_is_rotated_according_to_its_orientation(studio: Studio) -> None:
     clip = make_mp4(studio.folder / "c.mp4", (320, 180), 0.25, rotation_degrees=90)
     upscaled(studio, clip)
     seen, upright = look(studio.output), np.rot90(look(clip).frames[0])
@@ -112,7 +112,7 @@ def test_a_starlight_model_makes_from_720p_to_4k_unless_it_is_exact(
 
 
 @pytest.mark.spec("4.13")
-def test_what_a_model_does_not_make_is_refused(studio: Studio) -> None:
+def test_an_option_that_a_model_does_not_support_is_rejected(studio: Studio) -> None:
     clip = make_mp4(studio.folder / "c.mp4", (1280, 720), 0.5)
     fields = {"model": "starlight-precise-2.6", "upscale_factor": "x4"}
     assert refused_upscale(studio, clip, **fields) == (
@@ -138,7 +138,7 @@ def test_what_a_model_does_not_make_is_refused(studio: Studio) -> None:
         ((1920, 1080), 2, False, "Ask for a smaller factor or for H.264."),
     ],
 )
-def test_more_than_is_encoded_in_the_time_is_refused_with_the_way_out(
+def test_an_output_too_large_to_encode_in_time_is_rejected_with_advice(
     studio: Studio, size: tuple[int, int], frames: int, words: str, *, h264: bool
 ) -> None:
     clip = make_greys(studio.folder / "c.mp4", Size(*size), frames, Fraction(60))
@@ -182,9 +182,7 @@ def clip(studio: Studio) -> Path:
 
 
 @pytest.mark.spec("4.16")
-def test_a_mask_says_what_changes_and_the_rest_stays(
-    studio: Studio, clip: Path
-) -> None:
+def test_only_the_masked_region_changes(studio: Studio, clip: Path) -> None:
     mask = mask_of(studio.folder, (320, 180, 640, 540))
     made = frames_of(studio, clip, sketch=False, modify_region_mask=mask)
     source = source_of(clip)
@@ -198,7 +196,7 @@ def test_a_mask_says_what_changes_and_the_rest_stays(
     assert difference(source[0][rest], source[-1][rest]) > 4
 
 
-def test_a_mask_counts_for_more_than_words_and_a_clear_part_marks_nothing(
+def test_a_mask_takes_precedence_over_words_and_transparent_parts_select_nothing(
     studio: Studio, clip: Path
 ) -> None:
     left_half = Image.new("RGBA", (100, 100), (255, 255, 255, 0))
@@ -231,7 +229,7 @@ def test_a_reference_picture_fills_the_region_and_the_sound_stays(
         (1.3, 5, 31),
     ],
 )
-def test_the_length_is_the_source_s_but_at_most_what_was_asked(
+def test_the_length_is_that_of_the_source_up_to_the_requested_one(
     studio: Studio, source_s: float, duration_s: int, frames: int
 ) -> None:
     clip = make_mp4(studio.folder / "clip.mp4", (128, 128), source_s, 30, audio=True)

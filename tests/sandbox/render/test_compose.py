@@ -1,4 +1,4 @@
-"""Timelines: every film is opened, looked at and listened to (spec 4.14)."""
+"""Timelines: the frames and the sound of every film are checked (spec 4.14)."""
 
 import math
 import wave
@@ -140,7 +140,7 @@ def test_keyframes_that_touch_between_two_frames_leave_no_black(desk: Desk) -> N
     assert greens == [False] * 8 + [True] * 10
 
 
-def test_later_tracks_lie_above_whole_and_clear_where_they_are_transparent(
+def test_later_tracks_cover_earlier_ones_except_where_they_are_transparent(
     desk: Desk,
 ) -> None:
     square = desk.plain((*BLUE, 128), (100, 100))
@@ -309,7 +309,7 @@ def test_a_sound_that_begins_late_in_its_file_is_heard_late(desk: Desk) -> None:
     assert level(heard[round(0.55 * SAMPLE_RATE_HZ) :]) > 0.2
 
 
-def test_there_is_a_sound_track_only_where_something_sounds(desk: Desk) -> None:
+def test_a_film_has_a_sound_track_only_if_an_input_has_sound(desk: Desk) -> None:
     silent = make_mp4(desk.folder / "silent.mp4", (64, 48), 0.5)
     m4a = make_m4a(desk.folder / "a.m4a", 1.0)
     picture: Track = ("image", [(0, 500, desk.plain(RED))])

@@ -1,4 +1,4 @@
-"""A sweep over any field shows: no two values give the same picture."""
+"""A sweep over any field is visible: no two values give the same picture."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the renderer makes of a body and its media; each film is opened once."""
+"""The renderer's output for a body and its media; each film is opened once."""
 
 import wave
 from fractions import Fraction
@@ -375,7 +375,7 @@ def test_a_picture_is_png_unless_jpeg_is_asked_for(
         assert (picture.format, picture.size, picture.mode) == (name, (201, 151), "RGB")
 
 
-# Functions without a table, and those of one's own
+# functions without a table, and custom functions
 
 
 @pytest.mark.spec("4.4", "4.7", "4.11")
@@ -457,7 +457,7 @@ VALUES = INNER | st.lists(INNER, max_size=3) | st.dictionaries(NAMES, INNER)
 
 
 @given(body=st.dictionaries(NAMES | st.text(max_size=5), VALUES))
-def test_any_body_asks_for_something_that_can_be_made(body: dict[str, Any]) -> None:
+def test_any_accepted_body_can_be_rendered(body: dict[str, Any]) -> None:
     found = open_body(body)
     width, height = found.picture_size()
     assert 64 <= width <= 4096
@@ -507,7 +507,7 @@ def test_a_draft_is_finalized_at_1080p_with_its_sound_and_length(
     assert (seen.sound is not None) is audio
 
 
-def test_a_sound_of_one_s_own_is_what_was_given_or_a_melody_of_the_asked_length(
+def test_a_sound_of_a_custom_function_is_the_given_one_or_a_melody_of_that_length(
     studio: Studio,
 ) -> None:
     def heard(body: dict[str, Any], *files: Path) -> Any:

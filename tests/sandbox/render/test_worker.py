@@ -1,4 +1,4 @@
-"""The renderer's process: one line for each line, whatever comes; files that harm."""
+"""The renderer's process: one response line per request line; hostile files."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tests.support.sandbox.workers import asked, running_worker, send
 R1 = {"prompt": "at the lake", "duration": 4, "resolution": "480p"}
 
 
-def test_the_worker_answers_each_request_with_a_line_and_leaves(
+def test_the_worker_answers_each_request_with_a_line_and_exits(
     studio: Studio,
 ) -> None:
     path = make_png(studio.folder / "p.png", (20, 10))
@@ -61,7 +61,7 @@ def test_a_worker_whose_server_was_killed_renders_nothing(studio: Studio) -> Non
         ("probe", {"u": "video"}, {"inputs": {"u": Path("/none.mp4")}}),
     ],
 )
-def test_a_request_that_cannot_be_followed_is_answered(
+def test_an_invalid_request_gets_an_error_response(
     studio: Studio, kind: str, body: dict[str, object], more: dict[str, Any]
 ) -> None:
     order = studio.order("mine", body)
@@ -151,7 +151,7 @@ def test_an_m4a_is_no_clip_and_a_sound_where_no_format_is_asked_for(
     assert pitch_hz(sound) == pytest.approx(440, abs=2)
 
 
-def test_declared_limits_hold_for_a_function_of_one_s_own(studio: Studio) -> None:
+def test_declared_limits_hold_for_a_custom_function(studio: Studio) -> None:
     clip = make_mp4(studio.folder / "c.mp4", (64, 64), 1)
     sound = make_wav(studio.folder / "s.wav", 1)
     body = {"shots": [{"clip": studio.url(clip)}], "voice": studio.url(sound)}
@@ -177,12 +177,12 @@ def test_a_draft_longer_than_a_minute_is_refused(studio: Studio) -> None:
     assert refusal(asked).startswith("draft: ")
 
 
-# Files that are broken, or mean harm
+# broken and hostile files
 
 
 @pytest.fixture(scope="module")
 def broken_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Files that are not what their field wants, by what they are."""
+    """Files of the wrong kind for their field, by kind."""
     tmp_path = tmp_path_factory.mktemp("broken")
     whole = make_mp4(tmp_path / "whole.mp4", (854, 480), 2).read_bytes()
     picture = make_png(tmp_path / "picture.png")
@@ -239,7 +239,7 @@ def _png_header_of(side: int) -> bytes:
         ("r5b", {"input": {"files": ["FILE"]}}, "input.files[0]: "),
     ],
 )
-def test_no_broken_file_is_more_than_an_invalid_input(
+def test_every_broken_file_is_an_invalid_input(
     studio: Studio,
     broken_files: dict[str, Path],
     kind: str,
@@ -252,7 +252,7 @@ def test_no_broken_file_is_more_than_an_invalid_input(
         assert message.startswith(place), name
 
 
-def test_a_file_that_breaks_off_after_a_good_one_leaves_no_half_film(
+def test_a_truncated_file_after_a_good_one_leaves_no_partial_film(
     studio: Studio,
 ) -> None:
     good = make_png(studio.folder / "good.png")

@@ -34,7 +34,7 @@ def command() -> Iterator[Command]:
 
     yield run
     for process in started:
-        # A signal that it can hear: it removes its temporary folder.
+        # A signal that it can handle, so that it removes its temporary folder.
         process.kill(signal.SIGTERM)
         process.finish()
 
@@ -72,9 +72,7 @@ def test_people_read_a_few_lines_with_the_key_made_for_this_run(
     assert "temporary" in lines[3]
 
 
-def test_a_key_that_is_known_already_is_not_shown(
-    command: Command, tmp_path: Path
-) -> None:
+def test_an_existing_key_is_not_shown(command: Command, tmp_path: Path) -> None:
     first = command("--data-dir", str(tmp_path), "--api-key", KEY)
     lines = [first.stdout.readline() for _ in range(4)]
     first.kill(signal.SIGTERM)
@@ -86,7 +84,7 @@ def test_a_key_that_is_known_already_is_not_shown(
     assert KEY not in "".join(lines)
 
 
-def test_a_temporary_folder_is_gone_at_the_end(
+def test_a_temporary_folder_is_removed_on_exit(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -1,4 +1,4 @@
-"""The life of a sandbox: one server for each data directory, and who takes over."""
+"""The lifecycle of a sandbox: one server per data directory, and takeovers."""
 
 import asyncio
 import errno
@@ -131,7 +131,7 @@ def test_another_port_is_taken_when_the_previous_one_is_not_free(
         second.stop()
 
 
-def test_a_port_that_is_taken_is_an_error_in_words(tmp_path: Path) -> None:
+def test_a_port_in_use_is_a_readable_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ServiceError, match=f"port {port}"):
@@ -141,7 +141,7 @@ def test_a_port_that_is_taken_is_an_error_in_words(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_a_readable_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
 
     with pytest.raises(ServiceError, match="MEDIAKIT_HOME or --data-dir"):
@@ -183,7 +183,7 @@ def test_the_key_is_given_kept_and_not_shown(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_a_new_key_replaces_the_old_one_and_is_the_same_key_in_the_books(
+def test_a_new_key_replaces_the_old_one_in_its_row(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
     first = sandboxes(tmp_path, settle_after_s=0, api_key="the-old-key")
@@ -252,7 +252,7 @@ except mk.ServiceError as error:
 """
 
 
-def test_an_owner_that_hangs_is_an_error_in_words(
+def test_an_owner_that_hangs_is_a_readable_error(
     tmp_path: Path, other: Callable[..., Other]
 ) -> None:
     (tmp_path / "home").mkdir()
@@ -271,7 +271,7 @@ def test_an_owner_that_hangs_is_an_error_in_words(
     assert "does not respond" in said
 
 
-def test_an_owner_that_hangs_holds_up_no_other_sandbox(
+def test_an_owner_that_hangs_does_not_delay_other_sandboxes(
     tmp_path: Path, other: Callable[..., Other]
 ) -> None:
     owner = other()
@@ -331,7 +331,7 @@ def test_another_program_at_the_old_address_does_not_disturb_a_start(
         running.stop()
 
 
-def test_a_call_that_reaches_another_program_is_an_error_in_words() -> None:
+def test_a_call_that_reaches_another_program_is_a_readable_error() -> None:
     with (
         AnotherProgram() as page,
         pytest.raises(ServiceError, match="Another program answers"),
@@ -348,7 +348,7 @@ def usual_umask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("usual_umask")
-def test_a_folder_that_others_can_read_shows_them_nothing(
+def test_files_in_a_readable_folder_are_private(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
     tmp_path.chmod(0o755)
@@ -369,7 +369,7 @@ def readable_by_others(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir() if p.stat().st_mode & 0o077)
 
 
-def test_a_file_system_without_locks_is_an_error_in_words(
+def test_a_file_system_without_locks_is_a_readable_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(descriptor: int, operation: int) -> None:
@@ -446,7 +446,7 @@ def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(
 
 
 @pytest.mark.parametrize("end", ["leave", "kill"])
-def test_who_is_attached_takes_over_at_the_same_address(
+def test_an_attached_process_takes_over_at_the_same_address(
     tmp_path: Path, other: Callable[..., Other], end: str
 ) -> None:
     first = other()
@@ -488,7 +488,9 @@ def test_the_render_worker_ends_with_its_process(
     until(lambda: not any(map(alive, workers)))
 
 
-def test_a_process_that_just_ends_ends_cleanly(other: Callable[..., Other]) -> None:
+def test_a_process_that_exits_without_closing_exits_cleanly(
+    other: Callable[..., Other],
+) -> None:
     first = other(OTHER.replace("sys.stdin.read()", "raise SystemExit(3)"))
 
     assert first.leave() == 3

@@ -32,7 +32,7 @@ def test_a_file_has_its_type_and_is_readable_from_any_origin(url: str) -> None:
     ("asked", "start", "stop"),
     [("bytes=0-9", 0, 10), ("bytes=2000-", 2000, 2048), ("bytes=-10", 2038, 2048)],
 )
-def test_a_range_answers_just_those_bytes(
+def test_a_range_request_returns_only_those_bytes(
     url: str, asked: str, start: int, stop: int
 ) -> None:
     answer = get(url, Range=asked)
@@ -47,7 +47,7 @@ def test_a_range_behind_the_end_is_416(url: str) -> None:
     assert get(url, Range="bytes=5000-").status_code == 416
 
 
-def test_head_answers_the_size_without_the_bytes(url: str) -> None:
+def test_head_returns_the_size_without_the_bytes(url: str) -> None:
     answer = without_key("HEAD", url)
 
     assert answer.headers["content-length"] == "2048"

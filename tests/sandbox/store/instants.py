@@ -1,4 +1,4 @@
-"""Instants of the sandbox's clock that tests of the store agree on."""
+"""Instants of the sandbox's clock, shared by the tests of the store."""
 
 from datetime import UTC, datetime
 

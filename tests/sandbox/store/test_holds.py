@@ -1,4 +1,4 @@
-"""What is set aside for jobs whose price rests on a clip (spec 4.13, 8)."""
+"""Holds for jobs whose price depends on a clip (spec 4.13, 8)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_clip_that_costs_more_than_is_left_fails_without_a_charge(
     assert job["error"]["code"] == "insufficient_balance"
     assert "190000 micro-USD" in job["error"]["message"]
     assert job["billing"]["charge_micro_usd"] == 0
-    # Nothing stays held: what is there can be spent.
+    # Nothing stays held: the whole balance can be spent.
     picture = poor.upload("image/png", png())
     body = {"prompt": "a", "reference_image_urls": [picture], "duration": 3}
     job = poor.ended(poor.submit("r6", body)["id"])  # 0.1611

@@ -28,7 +28,7 @@ KITE_USD = 0.204
 
 
 class Whim(MediaRequest, kind="whim", function="text-to-image", spec="8"):
-    """A function whose price nobody can tell."""
+    """A function of unknown price."""
 
     prompt: str
 
@@ -103,7 +103,7 @@ def test_reading_and_refused_requests_do_not_count(admin: AdminClient) -> None:
         assert user.submit(VIDEO, KITE, "k")["id"] == job["id"]
 
 
-def test_who_waits_does_so_in_real_seconds(sandboxes: StartSandbox) -> None:
+def test_retry_after_is_in_real_seconds(sandboxes: StartSandbox) -> None:
     with AdminClient(sandboxes(speed=60.0)) as fast:
         user = fast.user(fast.org(per_day=0))
         fast.at_noon()
@@ -169,7 +169,7 @@ def test_a_key_has_a_daily_limit_of_its_own(admin: AdminClient) -> None:
 
 
 @pytest.mark.spec("7.2")
-def test_an_outage_turns_submits_away_that_would_be_admitted(
+def test_an_outage_rejects_submits_that_would_be_admitted(
     admin: AdminClient,
 ) -> None:
     org = admin.org(queue_size=1)
@@ -205,7 +205,9 @@ def test_without_a_billing_plan_no_job_is_made_and_no_key_bound(
 
 
 @pytest.mark.spec("4.3")
-def test_what_has_no_price_is_a_job_that_fails_at_200(sandboxes: StartSandbox) -> None:
+def test_a_request_without_a_price_becomes_a_failed_job_with_200(
+    sandboxes: StartSandbox,
+) -> None:
     api = sandboxes(catalog=Catalog.default().including(Whim), settle_after_s=0.01)
 
     answer = api.post("whim", {"prompt": "a kite"})
@@ -318,7 +320,7 @@ def test_the_first_limit_in_the_interfaces_order_is_the_reason(
 
 
 @pytest.mark.spec("4.3")
-def test_behind_the_organizations_limits_come_usage_outage_and_price(
+def test_usage_outage_and_price_are_checked_after_the_organizations_limits(
     db: SandboxDatabase,
 ) -> None:
     submitter = Submitter(db)

@@ -232,7 +232,7 @@ happenings = st.lists(
 
 @settings(max_examples=trials(30, soak=100))
 @given(st.sampled_from([0, MEANS // 2, MEANS]), happenings)
-def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
+def test_no_organization_overspends_or_spends_another_organizations_money(
     credits: int, happened: list[tuple[Any, ...]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:

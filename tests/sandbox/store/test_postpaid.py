@@ -40,7 +40,7 @@ def month_start(instant: datetime, months: int = 0) -> datetime:
 
 
 @pytest.mark.spec("2.4")
-def test_the_balance_tells_what_is_left_of_the_calendar_month(
+def test_the_balance_reports_the_rest_of_the_calendar_month(
     admin: AdminClient,
 ) -> None:
     user = admin.user(postpaid(admin))

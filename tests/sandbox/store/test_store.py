@@ -106,7 +106,7 @@ def test_a_second_charge_of_a_job_is_refused_by_the_database(
         )
 
 
-def test_a_charge_that_settles_meanwhile_is_collected_once(
+def test_a_charge_that_settles_concurrently_is_collected_once(
     db: SandboxDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit(db, "a", 10)
@@ -160,7 +160,7 @@ def test_an_organization_keeps_its_balance_and_takes_new_limits(
         assert db.value("SELECT concurrency FROM org") == 7
 
 
-def test_what_a_transaction_has_read_stays_true_until_it_commits(
+def test_rows_read_in_a_transaction_do_not_change_until_it_commits(
     db: SandboxDatabase, tmp_path: Path
 ) -> None:
     other = sqlite3.connect(tmp_path / "db", timeout=0)

@@ -1,4 +1,4 @@
-"""Processes without a network: what they try beyond this machine is refused and noted.
+"""Processes without a network: connections to other machines are refused and recorded.
 
 A process that starts with these variables imports `sitecustomize` of this folder first.
 Sockets of Python are seen, those of C libraries such as libpq are not.
@@ -21,7 +21,7 @@ class Offline:
 
     @property
     def variables(self) -> dict[str, str]:
-        """Return what is added to their environment."""
+        """Return the variables to add to their environment."""
         here = str(Path(__file__).parent)
         paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
         return {LOG: str(self._log), "PYTHONPATH": os.pathsep.join(paths)}

@@ -26,7 +26,7 @@ def is_here(host: str) -> bool:
 
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note where a socket leads, and refuse what is not this machine."""
+    """Record the target of a socket, and refuse other machines."""
     place = _place(event, arguments)
     if place is None:
         return

@@ -1,1 +1,1 @@
-"""Requests, files and messages to test with."""
+"""Sample requests, files and messages."""

@@ -234,7 +234,7 @@ FILES = {**CLIPS, **SOUNDS}
 
 
 def write_file(folder: Path, name: str) -> Path:
-    """Write one of the files; its name does not tell what it is."""
+    """Write one of the files; its name does not reveal its format."""
     path = folder / "medium"
     path.write_bytes(FILES[name]())
     return path

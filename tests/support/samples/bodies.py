@@ -21,7 +21,7 @@ URLS = {
 
 @st.composite
 def accepted_bodies(draw: st.DrawFn, function: Function) -> dict[str, Any]:
-    """Draw a body field by field, and mend what its rules have against it."""
+    """Draw a body field by field, and fix violations of its rules."""
     body: dict[str, Any] = {}
     for name, spec in function.fields.items():
         if spec.required or draw(st.booleans()):
@@ -46,7 +46,7 @@ def _mend(
 
 
 def _lay_out(body: dict[str, Any]) -> None:
-    """Put the keyframes of each track one after the other, and name the tracks."""
+    """Arrange the keyframes of each track in sequence, and name the tracks."""
     for number, track in enumerate(body.get("tracks", [])):
         track["id"] = f"{track['id'][:60]}-{number}"
         free_at = 0.0
@@ -90,7 +90,7 @@ _VALUES = {
     "media": lambda spec: st.sampled_from(URLS[spec.media_kind or "image"]),
     "number": _numbers,
     "object": _objects,
-    # White space around a text is not sent.
+    # White space around text is not sent.
     "text": lambda spec: st.text(
         "ab @1", min_size=spec.min_length or 0, max_size=12
     ).filter(lambda text: text == text.strip()),

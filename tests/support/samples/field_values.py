@@ -1,4 +1,4 @@
-"""Values that a field accepts, drawn from what the field says of itself."""
+"""Values that a field accepts, drawn from its declaration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Values = st.SearchStrategy[object]
 
 NESTED = ("object", "variants", "either")
 MOST_NESTED = 3
-# White space around a text is not sent.
+# White space around text is not sent.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(str.strip)
 JSON: Values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(-1e9, 1e9) | TEXTS,
@@ -23,13 +23,13 @@ JSON: Values = st.recursive(
 
 
 def values_of(spec: FieldSpec) -> Values:
-    """Return values that the field accepts, nothing included where it may be."""
+    """Return values that the field accepts, including none if it is optional."""
     optional = bool(spec.name) and spec.default is None and not begins_filled(spec)
     return st.none() | _given(spec) if optional else _given(spec)
 
 
 def begins_filled(spec: FieldSpec) -> bool:
-    """Tell whether the control holds something from the start, for it must."""
+    """Return whether the control always has a value."""
     within = spec.item if spec.kind == "list" else spec
     return spec.to_fill_in and within is not None and within.kind in NESTED
 
@@ -56,7 +56,7 @@ def _floats(spec: FieldSpec) -> Values:
 
 
 def _texts(_: FieldSpec) -> Values:
-    # An empty box is nothing, but an empty item of a list is an item.
+    # An empty box has no value, but an empty item of a list is an item.
     return TEXTS.filter(bool)
 
 
@@ -72,7 +72,7 @@ def _lists(spec: FieldSpec) -> Values:
 
 
 def _objects(spec: FieldSpec) -> Values:
-    """Return objects; what has a default is shown, so that it is always sent."""
+    """Return objects; fields with a default are shown, so they are always sent."""
     if not spec.fields:
         return st.dictionaries(TEXTS, JSON)
     fields = {name: _given(field) for name, field in spec.fields.items()}

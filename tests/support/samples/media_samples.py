@@ -1,4 +1,4 @@
-"""Tiny pictures, clips and sounds, made when a test needs them."""
+"""Tiny pictures, clips and sounds, generated on demand."""
 
 import math
 from collections.abc import Iterator
@@ -117,7 +117,7 @@ def make_mp4(
         audio: Whether there is a tone of 440 Hz.
         sound_s: Length of the tone in seconds; that of the clip unless given.
         container: The file format.
-        rotation_degrees: How far players turn the frames, counter-clockwise.
+        rotation_degrees: The rotation by players, counter-clockwise.
         colour: Of the background.
     """
     heard_s = (duration_s if sound_s is None else sound_s) if audio else None

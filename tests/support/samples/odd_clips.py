@@ -39,7 +39,7 @@ def film(
         size: Width and height of the frames, as stored.
         codec: An encoder's name.
         fps: Frames per second.
-        held_frames: For how many more frames the last one is shown.
+        held_frames: The number of frames for which the last one is held.
     """
     with TemporaryDirectory() as folder:
         path = Path(folder, "clip")
@@ -66,7 +66,7 @@ def film(
 
 
 def with_track_length(clip: bytes, change: Callable[[int], int]) -> bytes:
-    """Change the length of the track that the header of an mp4 file claims."""
+    """Change the track length in the header of an mp4 file."""
     patched, at = bytearray(clip), clip.index(b"mdhd")
     assert clip[at + 4] == 0
     (length,) = struct.unpack_from(">I", patched, at + 20)
@@ -92,7 +92,7 @@ def with_matrix(clip: bytes, matrix: Matrix) -> bytes:
 
 
 def with_stated_length(clip: bytes, seconds: float) -> bytes:
-    """Change the length that a Matroska file claims: a float of ms."""
+    """Change the length in the header of a Matroska file, a float in ms."""
     patched, at = bytearray(clip), clip.index(b"\x44\x89\x88")
     struct.pack_into(">d", patched, at + 3, seconds * 1000)
     return bytes(patched)

@@ -1,4 +1,4 @@
-"""A function that nobody serves, with every shape that a field may have."""
+"""A function that no service offers, with every shape of field."""
 
 from __future__ import annotations
 

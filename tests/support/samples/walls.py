@@ -41,7 +41,7 @@ def make_cell(index: int = 0, **fields: Any) -> WallCell:
 
 
 def make_cells(count: int = 6, **fields: Any) -> list[WallCell]:
-    """Make cells: three animals across two lights, again and again."""
+    """Make cells: three animals by two lights, repeated."""
     return [make_cell(index, **fields) for index in range(count)]
 
 
@@ -84,14 +84,14 @@ class Page:
         return next(dict(c) for c in self.shown["cells"] if c["index"] == index)
 
     def asks(self, do: str, **more: Any) -> int:
-        """Ask for something, as a click or a key does; return the request's number."""
+        """Send a request, as a click or a key does; return its number."""
         self.number += 1
         message = {"do": do, "sitting": "1", "number": self.number, **more}
         self.widget._handle_custom_msg(message, [])
         return self.number
 
     def views(self, **changes: Any) -> dict[str, Any]:
-        """Ask for another page or other filters; return the page that is shown."""
+        """Request another page or other filters; return the shown page."""
         self.asks("view", changes=changes)
         return self.shown
 
@@ -100,11 +100,11 @@ class Page:
         return self.asks("judge", cells=self.cells_of(job), changes=changes)
 
     def acts(self, *jobs: str, offer: dict[str, Any]) -> int:
-        """Click on an offer for the results of jobs."""
+        """Click on an act for the results of jobs."""
         return self.asks("act", cells=self.cells_of(*jobs), offer=offer)
 
     def offers(self, *jobs: str) -> dict[str, dict[str, Any]]:
-        """Open the menu of one or several jobs; return its offers by name."""
+        """Open the menu of one or several jobs; return its acts by name."""
         answer = self.answer(self.asks("offers", cells=self.cells_of(*jobs)))
         return {offer["name"]: offer for offer in answer["offers"]}
 
@@ -112,7 +112,7 @@ class Page:
         return [each.index for each in self.gallery.cells if each.job_id in jobs]
 
     def answer(self, number: int) -> dict[str, Any]:
-        """Wait for the answer to a request."""
+        """Wait for the reply to a request."""
 
         def found() -> list[dict[str, Any]]:
             return [each for each in self.answers if each["answer"] == number]

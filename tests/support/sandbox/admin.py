@@ -35,7 +35,7 @@ class AdminClient:
         return made
 
     def org(self, **fields: Any) -> str:
-        """Make an organization with plenty of money; return its id."""
+        """Create an organization with a high balance; return its id."""
         wanted = {"name": "Some", "balance_usd": 100, "concurrency": 0} | fields
         org_id: str = self.call("POST", "/orgs", **wanted)["id"]
         return org_id
@@ -64,7 +64,7 @@ class AdminClient:
         return self.call("POST", f"/orgs/{org}/keys", **fields)
 
     def user(self, org: str, **fields: Any) -> Api:
-        """Make a key of an organization and speak with it."""
+        """Create a key of an organization, and return a client that uses it."""
         return self.as_key(self.key(org, **fields)["key"])
 
     def as_key(self, key: str) -> Api:
@@ -84,7 +84,7 @@ class AdminClient:
         self.call("POST", "/clock/advance", to=instant.isoformat())
 
     def at_noon(self) -> None:
-        """Skip to the next noon in UTC, far from where any window ends."""
+        """Skip to the next noon in UTC, far from the end of any rate limit window."""
         noon = self.now().replace(hour=12, minute=0, second=0, microsecond=0)
         self.skip_to(noon if noon > self.now() else noon + timedelta(days=1))
 

@@ -1,4 +1,4 @@
-"""A sandbox in a process of its own that is killed, and a load that outlives it."""
+"""A sandbox in a separate process that is killed, and a load that continues."""
 
 import json
 import sqlite3
@@ -71,11 +71,11 @@ class Server:
         self.process.finish()
 
     def store(self) -> sqlite3.Connection:
-        """Open its database, for what only that tells."""
+        """Open its database, for facts that the API does not show."""
         return sqlite3.connect(self.data_dir / "sandbox.sqlite3")
 
     def http(self) -> httpx.Client:
-        """Return a client to be told whole addresses: each start has another one."""
+        """Return a client without a base URL, because each start has another port."""
         return http_client("", KEY)
 
 
@@ -102,7 +102,7 @@ def orders(picture: str) -> list[RenderRequest]:
 
 @dataclass
 class Acknowledged:
-    """What the server has answered for, and must answer for ever after."""
+    """The server's responses so far, which must stay true."""
 
     jobs: dict[str, RenderRequest] = field(default_factory=dict)  # by job id
     called_back: set[str] = field(default_factory=set)
@@ -124,7 +124,7 @@ class Load:
         self._callback_url = callback_url
 
     def submit(self, seed: int) -> None:
-        """Submit under one key after the other, again until an answer comes."""
+        """Submit under one key after another, each until there is a response."""
         random, known = Random(seed), self.acknowledged
         weights = [order.weight for order in self._orders]
         with self._server.http() as http:
@@ -143,7 +143,7 @@ class Load:
                     known.counts["repeats"] += 1
 
     def read(self, seed: int) -> None:
-        """Read jobs and erase some; what has ended must never change."""
+        """Read jobs and erase some; an ended job must never change."""
         random, known = Random(seed), self.acknowledged
         with self._server.http() as http:
             for _ in self._until_stopped(random):
@@ -153,7 +153,7 @@ class Load:
                     self._read(http, job_id, erase=random.random() < 0.1)
 
     def upload(self, seed: int) -> None:
-        """Upload; only what was answered 200 has been promised."""
+        """Upload files; only uploads with a 200 response must persist."""
         random, known = Random(seed), self.acknowledged
         with self._server.http() as http:
             for _ in self._until_stopped(random):
@@ -220,7 +220,7 @@ class Load:
                 cut_off = not isinstance(problem, httpx.ConnectError)
                 self.acknowledged.counts["requests cut off"] += cut_off
                 time.sleep(RETRY_GAP_S)
-                # On a slow machine many lives of the server are shorter than a request.
+                # On a slow machine, many servers are killed before a request completes.
                 if self.stop.is_set():
                     patience_s -= time.monotonic() - asked_at_s
             else:

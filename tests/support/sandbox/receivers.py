@@ -1,4 +1,4 @@
-"""Receivers of webhooks on loopback, real ones, each with what it was sent."""
+"""Real webhook receivers on loopback, which record their requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def authority() -> trustme.CA:
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Return what a receiver on loopback speaks TLS with, signed by the authority."""
+    """Return the TLS context of a receiver on loopback, signed by the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority().issue_cert("127.0.0.1").configure_cert(context)
     return context
@@ -74,14 +74,14 @@ Script = Callable[[Received], Answer]
 
 
 class Server(ThreadingHTTPServer):
-    """One that takes many connections at once, and answers without ceremony."""
+    """A server that accepts many concurrent connections and responds minimally."""
 
     daemon_threads = True
     request_queue_size = 128
 
 
 class Receiver:
-    """Receives events until it is closed, and answers as its script says."""
+    """Receives events until it is closed, and responds as scripted."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -95,7 +95,7 @@ class Receiver:
         """Wait for a number of attempts; return them."""
         with self._came:
             there = self._came.wait_for(lambda: len(self.received) >= n, PATIENCE_S)
-            assert there, f"{len(self.received)} of {n} attempts came"
+            assert there, f"{len(self.received)} of {n} attempts arrived"
             return list(self.received)
 
     def _note(self, received: Received) -> None:
@@ -131,7 +131,7 @@ class Receiver:
 
 @contextmanager
 def receiving(script: Script | None = None, *, tls: bool = False) -> Iterator[Receiver]:
-    """Run a receiver; by default it takes everything."""
+    """Run a receiver; by default it accepts everything."""
     receiver = Receiver(script or (lambda received: Answer()))
     with receiver.server as server:
         if tls:
@@ -145,7 +145,7 @@ def receiving(script: Script | None = None, *, tls: bool = False) -> Iterator[Re
 
 
 def in_turn(*answers: Answer) -> Script:
-    """Answer one after the other, and the last one from then on."""
+    """Return the responses in order, then repeat the last one."""
     left = list(answers)
     return lambda received: left.pop(0) if len(left) > 1 else left[0]
 
@@ -156,7 +156,7 @@ def admin_call(api: Api, method: str, path: str, body: object = None) -> httpx.R
 
 
 def register(api: Api, url: str, **more: Any) -> dict[str, Any]:
-    """Register an endpoint; its secret is in the answer."""
+    """Register an endpoint; its secret is in the response."""
     answer = admin_call(api, "POST", "endpoints", {"url": url, **more})
     assert answer.status_code == 201, answer.text
     endpoint: dict[str, Any] = answer.json()

@@ -1,4 +1,4 @@
-"""An HTTP service of media jobs whose answers a test writes."""
+"""An HTTP service of media jobs whose responses a test defines."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VIDEO = {
 
 @dataclass
 class Answers:
-    """What the service says; replace a field to change it.
+    """The responses; replace a field to change them.
 
     Args:
         balance: The body of the balance.
         job: The fields of every completed job, beside its id and status.
-        more: Answers by the end of a GET's path, before all others.
-        prefix: What every job id begins with.
+        more: Responses by the end of a GET's path, which take precedence.
+        prefix: The prefix of every job id.
     """
 
     balance: object = field(default_factory=lambda: BALANCE)

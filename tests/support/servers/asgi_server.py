@@ -18,9 +18,9 @@ PATIENCE_S = 60.0
 def serve(
     app: Any, *, lifespan: Literal["on", "off"] = "on", date_header: bool = True
 ) -> Iterator[str]:
-    """Serve an application while the block lasts; gives its URL.
+    """Serve an application within the block; yields its URL.
 
-    Without `date_header`, the application itself says the `Date`.
+    Without `date_header`, the application itself sets `Date`.
     """
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""A service that charges each job what a test says, and bills it as a test says."""
+"""A service whose charges and bills a test defines."""
 
 from __future__ import annotations
 

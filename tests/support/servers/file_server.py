@@ -1,4 +1,4 @@
-"""A web server on loopback that gives files, well or badly."""
+"""A web server on loopback that serves files, correctly or with faults."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ PIECE_BYTES = 16_384
 
 
 class FileServer(LoopbackServer):
-    """Gives the bytes that it holds by their names.
+    """Serves bytes by name.
 
     Args:
         files: The bytes by name.
-        ranges: Give parts when they are asked for, else always the whole.
-        redirects: Where a name leads, by name.
-        headers: Further headers of every answer, in place of the usual ones.
-        silent: Answer with headers, and never with a body.
-        silent_after: As many requests get a whole answer first.
+        ranges: Serve requested ranges; otherwise always the whole file.
+        redirects: Redirect targets, by name.
+        headers: Headers of every response, instead of the usual ones.
+        silent: Send headers, but never a body.
+        silent_after: The number of requests that get a complete response first.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The sandbox as a company might host it: behind a prefix, with files on another host.
 
-Its names, paths and reports are another company's; the money and the media are real.
+Its names, paths and reports are invented; charges and media are the sandbox's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SKIPPED = ("content-length", "content-encoding", "transfer-encoding", "connectio
 
 @dataclass
 class HostedService:
-    """What the service saw: hosts that were sent the key, and paths outside the API."""
+    """Requests at the service: hosts that got the key, and paths outside the API."""
 
     sandbox_url: str
     key_hosts: set[str] = field(default_factory=set)
@@ -114,7 +114,7 @@ OWN_NAME = ("sandbox/text-to-video/text-to-video", MODEL)
 
 @contextmanager
 def hosted(sandbox_url: str) -> Iterator[tuple[HostedService, int]]:
-    """Serve it in plain HTTP while the block lasts; gives it and its port."""
+    """Serve it over plain HTTP within the block; yields it and its port."""
     service = HostedService(sandbox_url)
     app = Starlette(routes=[Route("/{path:path}", service.answer, methods=METHODS)])
     with serve(app, date_header=False) as url:

@@ -1,4 +1,4 @@
-"""A service that knows jobs and takes none, and what it says of each is scripted."""
+"""A service with existing jobs and scripted responses about them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_HERE = Said({"message": "not found"}, status=404)
 
 
 def completed(job_id: str) -> Said:
-    """Return the answer about a job that is done and paid."""
+    """Return the response about a completed and settled job."""
     file = {"url": "http://media.test/kite.mp4", "content_type": "video/mp4"}
     output = {"media_type": "video", "video": file}
     record = {"id": job_id, "status": "completed", "output": output}
@@ -21,7 +21,7 @@ def completed(job_id: str) -> Said:
 
 
 def running(job_id: str) -> Said:
-    """Return the answer about a job that goes on."""
+    """Return the response about a running job."""
     return Said({"id": job_id, "status": "running"})
 
 
@@ -29,7 +29,7 @@ class JobServer(LoopbackServer):
     """Serves reads of jobs while the block lasts.
 
     Args:
-        say: What it says of a job, by its id and how often it was read before.
+        say: Its response about a job, by id and number of earlier reads.
     """
 
     def __init__(self, say: Callable[[str, int], Said]) -> None:

@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Said:
-    """One answer; a body that is neither bytes nor text is sent as JSON."""
+    """A response; a body that is neither bytes nor text is sent as JSON."""
 
     body: Any = b""
     status: int = 200
@@ -47,7 +47,7 @@ class Said:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Reads a request whole, and sends what the server says."""
+    """Reads a whole request, and sends the server's response."""
 
     protocol_version = "HTTP/1.1"
     server: Any
@@ -81,10 +81,10 @@ class LoopbackServer(ThreadingHTTPServer):
     """Answers while the block lasts.
 
     Args:
-        answer: Answers each request; a class of its own has a method instead.
+        answer: The function that handles each request; a subclass has a method instead.
         port: Where it listens; any free port by default.
         handler: What speaks HTTP.
-        clock: What the `Date` of its answers says.
+        clock: The `Date` of its responses.
     """
 
     daemon_threads = True

@@ -1,4 +1,4 @@
-"""A TCP proxy that loses answers: the request arrives, and nobody hears of it."""
+"""A TCP proxy that loses responses: the request arrives, but its response does not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE_S = 60.0
 
 
 class LossyProxy:
-    """Forwards to a server, and cuts the first answers to a method off."""
+    """Forwards to a server, and drops the first responses to a method."""
 
     def __init__(
         self, base_url: str, method: str, losses: int, *, port: int = 0

@@ -13,7 +13,7 @@ PASSED = ("Content-Type", "Content-Range", "Accept-Ranges")
 
 
 class PortProxyHandler(JupyterHandler):
-    """Passes a request on to a port; who has no cookie is sent to the login page."""
+    """Forwards a request to a port; without a cookie, redirects to the login page."""
 
     @authenticated
     async def get(self, port: str, path: str) -> None:

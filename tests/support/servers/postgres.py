@@ -39,14 +39,14 @@ _number = count(1)
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """Serve a Postgres during the whole run; give the folder of its socket."""
+    """Run a Postgres server during the test run; return the folder of its socket."""
     with postgres() as socket_dir:
         yield socket_dir
 
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """Give the URL of an empty database that is dropped after the test."""
+    """Return the URL of an empty database that is dropped after the test."""
     with database(postgres_server) as url:
         yield url
 
@@ -55,7 +55,7 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 def postgres(
     files: Mapping[str, bytes] | None = None, **settings: str
 ) -> Iterator[str]:
-    """Serve a Postgres while the block lasts; give the folder of its socket.
+    """Run a Postgres server within the block; yield the folder of its socket.
 
     Raises:
         AssertionError: It did not start; quotes the end of its log.
@@ -82,7 +82,7 @@ def postgres(
 
 @contextmanager
 def database(socket_dir: str) -> Iterator[str]:
-    """Make an empty database while the block lasts; give its URL."""
+    """Create an empty database within the block; yield its URL."""
     name = f"test_{os.getpid()}_{next(_number)}"
     _command(socket_dir, f"CREATE DATABASE {name}")
     try:
@@ -92,7 +92,7 @@ def database(socket_dir: str) -> Iterator[str]:
 
 
 def default_to_stricter_transactions(url: str) -> None:
-    """Let transactions see nothing that is committed after they began, by default."""
+    """By default, hide commits from transactions that began before them."""
     with psycopg.connect(url, autocommit=True) as connection:
         name = connection.info.dbname
         setting = "default_transaction_isolation = 'serializable'"

@@ -39,7 +39,7 @@ class Seen:
 
 
 class Relay:
-    """A server in a thread of its own that passes all bytes on to a port.
+    """A server in a separate thread that forwards all bytes to a port.
 
     With `tls` it terminates TLS for a server that speaks none.
     """
@@ -124,7 +124,7 @@ async def _closing(writer: Writer) -> AsyncIterator[None]:
 
 
 class Proxy(Relay):
-    """A proxy and what it was asked for; `received` holds all that it could read."""
+    """A proxy that records its requests; `received` has all the bytes it could read."""
 
     scheme: str
 
@@ -145,7 +145,7 @@ class Proxy(Relay):
 
     @property
     def targets(self) -> list[str]:
-        """Return what was asked for, in order."""
+        """Return the requests in order."""
         return [each.target for each in self.seen]
 
 

@@ -1,4 +1,4 @@
-"""A server of raw sockets that behaves as badly as a test asks it to."""
+"""A raw-socket server with scripted faults."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Visit:
         self._near.sendall(data)
 
     def reset(self) -> None:
-        """Break the connection off, without a proper end."""
+        """Reset the connection."""
         linger_none = struct.pack("ii", 1, 0)
         self._near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_none)
         self._near.close()
@@ -84,7 +84,7 @@ Script = Callable[[Visit], None]
 
 
 class ScriptedServer:
-    """Plays one script for each connection; the last one again for all that follow."""
+    """Plays one script per connection, and repeats the last one."""
 
     def __init__(self, *scripts: Script, tls: ssl.SSLContext | None = None) -> None:
         self._scripts = list(scripts)
@@ -138,7 +138,7 @@ class ScriptedServer:
 
 
 def answers(*pages: bytes) -> Script:
-    """Answer so many requests of a connection, then close it."""
+    """Answer a number of requests on a connection, then close it."""
 
     def play(visit: Visit) -> None:
         for each in pages:
@@ -160,17 +160,17 @@ def answers_always(each: bytes) -> Script:
 
 
 def is_silent(visit: Visit) -> None:
-    """Take a request and never answer."""
+    """Read a request and never respond."""
     visit.request()
     visit.wait()
 
 
 def hangs_up(visit: Visit) -> None:
-    """Take a request and close the connection properly."""
+    """Read a request and close the connection properly."""
     visit.request()
 
 
 def breaks_off(visit: Visit) -> None:
-    """Take a request and reset the connection."""
+    """Read a request and reset the connection."""
     visit.request()
     visit.reset()

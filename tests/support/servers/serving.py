@@ -1,4 +1,4 @@
-"""Programs that serve on loopback while a test talks to them."""
+"""Server programs on loopback for tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOG_END = 3000
 
 
 def free_port() -> int:
-    """Return a port of the loopback interface that nobody listens on."""
+    """Return an unused port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -50,7 +50,7 @@ def serving(
     environment: Mapping[str, str],
     folder: Path = ROOT,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server, with all that it starts, while the block lasts.
+    """Run a server and its children within the block.
 
     Raises:
         AssertionError: It ended or did not answer in time; quotes the log's end.

@@ -1,4 +1,4 @@
-"""A storage on loopback: grants uploads, takes them, gives files in parts, fails."""
+"""A storage on loopback: accepts uploads, serves ranges, and fails as scripted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIGNATURE = "signature-0f1e2d3c"
 class Storage(LoopbackServer):
     """Gives and takes files.
 
-    `gets` and `puts` say what befalls the next ones, in turn; None is nothing. A GET is
+    `gets` and `puts` script the next requests, in order; None means no fault. A GET is
     cut after so many bytes, or answered with a status (negative). A PUT is cut halfway
     (0), or answered with a status, and with `put_page` as its body. `changes` holds
     what replaces a file before each GET of it, and `stalls` pairs of events: set where
@@ -36,7 +36,7 @@ class Storage(LoopbackServer):
     Args:
         files: What it gives, by path.
         validator: "etag", "weak" (a weak ETag), "date" (Last-Modified) or "none".
-        ranges: Give parts when they are asked for.
+        ranges: Serve requested ranges.
     """
 
     late_s = 0.0  # how late a PUT is answered
@@ -50,7 +50,7 @@ class Storage(LoopbackServer):
         ranges: bool = True,
     ) -> None:
         super().__init__(handler=_Handler)
-        # The kernel takes little ahead, so that halfway is before the end was sent.
+        # Small socket buffers, so that a cut halfway happens before the end was sent.
         self.socket.setsockopt(
             socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_AHEAD_BYTES
         )
@@ -74,7 +74,7 @@ class Storage(LoopbackServer):
         self.grants = 0
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: whoever asked has gone, as the tests want it."""
+        """Ignore the error: the test has closed the connection."""
 
     def headers_of(self, method: str) -> list[httpx.Headers]:
         """Return the headers of every request with a method, in order."""
