@@ -50,11 +50,6 @@ def test_the_user_s_own_rate_counts_the_seconds_in_extra(
     assert estimate.low == estimate.high == 140_000
 
 
-CLIP = "https://clips.example/a.mp4"
-LENGTHS = [5, "5", [1], {5: 1}, {CLIP: "x"}, {CLIP: "5"}, {CLIP: True}, {CLIP: -1}]
-LENGTHS += [{CLIP: None}, {CLIP: float("nan")}, {CLIP: float("inf")}]
-
-
 HALF_A_PAIR = "\ud800"
 
 

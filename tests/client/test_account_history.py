@@ -6,8 +6,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,10 +20,10 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.errors import MediakitError
 from mediakit.history import History
 from tests.support.submissions import submission
+from tests.support.waiting import until
 
 BLOCKED = "The history file"
 SERVICE = Service("http://127.0.0.1:1", "key-0123456789")
-PATIENCE_S = 60.0
 
 
 @pytest.fixture
@@ -54,13 +53,6 @@ def locked(place: str) -> Iterator[None]:
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
-
-
-def in_time(condition: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
 
 
 # -- a history file locked by another program ------------------------------------------
@@ -114,8 +106,8 @@ def test_while_another_program_locks_the_history_jobs_continue_and_are_recorded_
 
     with locked(store.place):
         assert client.balance().balance_micro_usd > 0
-        assert one.wait(PATIENCE_S).status == "completed"
-        assert one.settle(PATIENCE_S).charge_micro_usd == 204_000
+        assert one.wait().status == "completed"
+        assert one.settle().charge_micro_usd == 204_000
         assert one.download(tmp_path).stat().st_size > 0
         assert client.job(one.id).refresh().charge_micro_usd == 204_000
         entry = store.find(one.id)
@@ -126,7 +118,7 @@ def test_while_another_program_locks_the_history_jobs_continue_and_are_recorded_
         entry = store.find(one.id)
         return entry is not None and entry.charge_micro_usd == 204_000
 
-    in_time(is_recorded)
+    until(is_recorded)
 
 
 def test_a_submit_reports_a_locked_history_and_is_made_once(
@@ -147,12 +139,12 @@ def test_a_submit_reports_a_locked_history_and_is_made_once(
             submitting = threads.submit(
                 own_client.submit, "text-to-video", prompt="a kite", duration=3
             )
-            in_time(lambda: bool(said()))
+            until(lambda: bool(said()))
             assert own_client.balance().balance_micro_usd == 1_000_000_000
             assert not submitting.done()
-        one = submitting.result(PATIENCE_S)
+        one = submitting.result()
 
     # The service counts a job on the day on which its charge was settled.
-    assert one.wait(PATIENCE_S).settle(PATIENCE_S).charge_micro_usd == 204_000
+    assert one.wait().settle().charge_micro_usd == 204_000
     assert int(own_client.spend.daily()["jobs"].sum()) == 1
     assert len(own_client.components.store.page()) == 1

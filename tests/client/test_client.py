@@ -33,12 +33,10 @@ from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer
 
-PATIENCE_S = 60.0
-
 
 def settled(job: Job) -> Job:
-    job.wait(PATIENCE_S)
-    job.settle(PATIENCE_S)
+    job.wait()
+    job.settle()
     return job
 
 
@@ -136,7 +134,7 @@ def test_an_interrupt_ends_the_waiting_and_names_the_job(tmp_path: Path) -> None
         signal.setitimer(signal.ITIMER_REAL, 2.0)
 
         with pytest.raises(KeyboardInterrupt, match=job.id) as caught:
-            job.wait(PATIENCE_S)
+            job.wait()
         assert isinstance(caught.value, WaitInterrupted)
         signal.signal(signal.SIGALRM, before)
         assert client.job(job.id).status == "queued"
@@ -475,12 +473,12 @@ def test_a_failed_job_raises_again_and_is_not_resubmitted(
 ) -> None:
     broken = f"{client.service.base_url}/files/nothing-here.png"
     with pytest.raises(JobFailedError, match="not charged") as caught:
-        client.run("image-upscale", image_url=broken, timeout_s=PATIENCE_S)
+        client.run("image-upscale", image_url=broken)
     job = caught.value.job
 
     assert isinstance(job, Job)
     assert caught.value.code == "invalid_input"
-    job.settle(PATIENCE_S)
+    job.settle()
     assert job.charge_micro_usd == 0
     with pytest.raises(JobFailedError) as second:
         client.submit("image-upscale", image_url=broken)
@@ -490,7 +488,7 @@ def test_a_failed_job_raises_again_and_is_not_resubmitted(
 def test_a_job_is_returned_by_its_id(client: Client) -> None:
     job = client.submit("text-to-video", prompt="by id", duration=3)
 
-    assert client.job(job.id).wait(PATIENCE_S).state.prompt == "by id"
+    assert client.job(job.id).wait().state.prompt == "by id"
     with pytest.raises(NotFoundError, match="media_none"):
         client.job("media_none")
 

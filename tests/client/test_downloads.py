@@ -45,7 +45,6 @@ from tests.support.servers.scripted_server import (
 )
 from tests.support.servers.storage import SIGNATURE, Storage
 
-PATIENCE_S = 60.0
 API_KEY = "key-0123456789abcdef"
 FILE = random.Random(1).randbytes(1_500_000)
 OTHER = random.Random(2).randbytes(1_400_000)
@@ -84,7 +83,6 @@ class Desk:
                 service or Service(self.server.base_url, API_KEY),
                 history=self.history,
                 clock=self.clock,
-                timeout_s=60,
             )
             try:
                 return await work(client)
@@ -220,7 +218,7 @@ def test_two_concurrent_downloads_to_one_name_do_not_interfere(
             storage.gets = [800_000]
             storage.stalls = [(arrived, proceed)]
             early = asyncio.ensure_future((await client.job(first)).download(target))
-            await asyncio.to_thread(arrived.wait, PATIENCE_S)
+            await asyncio.to_thread(arrived.wait)
             await (await client.job(second)).download(target)
             proceed.set()
             with pytest.raises(InputError, match="already exists"):
@@ -247,7 +245,7 @@ def test_cancelling_ends_the_transfer_and_leaves_nothing(
             storage.stalls = [(arrived, proceed)]
             job = await client.job(job_id)
             given_up = asyncio.ensure_future(job.download(tmp_path / "a.mp4"))
-            await asyncio.to_thread(arrived.wait, PATIENCE_S)
+            await asyncio.to_thread(arrived.wait)
             given_up.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await given_up
@@ -436,7 +434,7 @@ def shared(sandbox: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) ->
     with Client(sandbox.base_url, sandbox.api_key, home=home) as client:
         png = make_png(home / "cat.png", (64, 48))
         job = client.submit("image-upscale", image_url=png, upscale_factor="x2")
-        job.wait(PATIENCE_S).settle(PATIENCE_S)
+        job.wait().settle()
         yield client, job
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from mediakit.errors import MediakitError
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.webhooks import COMPLETED, TEST, Event, receiver
 from tests.support.servers.asgi_server import serve
+from tests.support.waiting import until
 
-PATIENCE_S = 60.0
 LATE_URL = "http://127.0.0.1/late.mp4"
 CHARGE_MICRO_USD = 204_000
 
@@ -76,13 +75,6 @@ def event_of(job_id: str, kind: str = COMPLETED, **more: Any) -> Event:
     return Event.model_validate(event | {"data": data | more})
 
 
-def until(done: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not done():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
-
-
 @pytest.mark.spec("6")
 @pytest.mark.parametrize("prompt", ["a kite", "sandbox:fail=timed_out"])
 def test_an_event_from_a_receiver_ends_the_job_without_a_poll(
@@ -102,13 +94,13 @@ def test_an_event_from_a_receiver_ends_the_job_without_a_poll(
         if prompt == "a kite":
             job = own.submit(
                 "text-to-video", prompt=prompt, duration=3, webhook_url=hook
-            ).wait(PATIENCE_S)
+            ).wait()
             assert job.url
         else:
             with pytest.raises(JobFailedError) as failed:
                 own.submit(
                     "text-to-video", prompt=prompt, duration=3, webhook_url=hook
-                ).wait(PATIENCE_S)
+                ).wait()
             assert isinstance(failed.value.job, Job)
             job = failed.value.job
         job.core.subscribe(lambda state: states.append(state.record.status))
@@ -120,7 +112,7 @@ def test_an_event_from_a_receiver_ends_the_job_without_a_poll(
     assert states[-1] is job.status is JobStatus(row["status"])
     assert settled == []
     clock.go()
-    job.settle(PATIENCE_S)
+    job.settle()
     assert job.charge_micro_usd == (CHARGE_MICRO_USD if prompt == "a kite" else 0)
     until(lambda: settled == [job.id])
     app.inbox.close()
@@ -138,7 +130,7 @@ def test_the_charge_in_an_event_is_ignored(own: Client, clock: _StandingClock) -
     assert frame["status"].tolist() == ["completed"]
     assert frame["charge_micro_usd"].isna().all()
     clock.go()
-    assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+    assert job.settle().charge_micro_usd == CHARGE_MICRO_USD
 
 
 def test_a_repeated_or_late_event_changes_nothing(
@@ -146,7 +138,7 @@ def test_a_repeated_or_late_event_changes_nothing(
 ) -> None:
     job = own.submit("text-to-video", prompt="reported too late", duration=3)
     clock.go()
-    job.wait(PATIENCE_S).settle(PATIENCE_S)
+    job.wait().settle()
     url = job.url
 
     assert own.handle_event(event_of(job.id)) == "known"
@@ -188,7 +180,7 @@ def test_an_event_before_the_response_to_the_submission_ends_the_job(
         assert job.url == LATE_URL
         assert client.history.frame()["status"].tolist() == ["completed"]
         clock.go()
-        assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+        assert job.settle().charge_micro_usd == CHARGE_MICRO_USD
 
 
 def test_events_of_other_jobs_and_of_no_job_change_nothing(

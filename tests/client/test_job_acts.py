@@ -7,7 +7,6 @@ from pathlib import Path
 from mediakit import Client
 from mediakit.client.job_acts import ACTS, standing_of, standing_of_entry
 from tests.support.samples.media_samples import make_png
-from tests.support.waiting import PATIENCE_S
 
 
 def test_no_two_acts_have_a_name_a_label_or_a_key_in_common() -> None:
@@ -32,8 +31,7 @@ def test_a_live_job_and_its_row_in_the_history_offer_the_same_acts(
     picture = make_png(tmp_path / "in.png", (96, 64))
     job = client.submit("image-upscale", image_url=str(picture), take="next")
     offers = []
-    for step in (job.wait, job.settle):
-        step(PATIENCE_S)
+    job.settle()
     for forgets in (False, True):
         entry = client.components.store.find(job.id)
         assert entry is not None

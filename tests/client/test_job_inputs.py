@@ -101,7 +101,7 @@ def test_a_job_or_its_output_may_be_given_under_a_short_name_and_with_a_length(
 def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
     clip = client.run("text-to-video", prompt="a chained kite", duration=3)
     estimate = client.estimate("video-upscale", video=clip)
-    large = client.run("video-upscale", video=clip).settle(60)
+    large = client.run("video-upscale", video=clip).settle()
     assert large.charge_micro_usd == estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
 
     again = client.submit("video-upscale", video_url=clip.core)

@@ -38,7 +38,6 @@ from tests.support.virtual_clock import VirtualClock
 
 KEY = "a-key"
 LATE_S = 2.0
-PATIENCE_S = 60.0
 PENDING: dict[str, Any] = {"status": "completed", "billing": {"state": "pending"}}
 PAGE = Said(b"<html>404 Not Found</html>", status=404)
 
@@ -98,7 +97,7 @@ def test_thirty_jobs_of_two_clients_share_one_rate_limit(tmp_path: Path) -> None
     with serving(say, tmp_path) as (server, one), client_of(server, tmp_path) as two:
         jobs = [(one, two)[n % 2].job(name) for n, name in enumerate(names)]
         for job in jobs:
-            job.settle(PATIENCE_S)
+            job.settle()
 
     first = {name: at for at, name in reversed(server.reads)}  # the user's own
     at_s = [at for at, name in server.reads if at != first[name]]
@@ -125,7 +124,7 @@ def test_a_wait_that_times_out_names_the_last_error(tmp_path: Path) -> None:
     with serving(say, tmp_path) as (_, client):
         job = client.job("media_0")
         job.core.subscribe(look)
-        assert in_trouble.wait(PATIENCE_S)
+        assert in_trouble.wait()
         with pytest.raises(WaitTimeoutError, match=r"502.*The job continues"):
             job.wait(0.1)
 
@@ -154,7 +153,7 @@ def test_a_listener_never_gets_an_older_state_after_a_newer_one(tmp_path: Path) 
     with serving(say, tmp_path) as (_, client):
         job = client.job("media_0")
         job.core.subscribe(listen)
-        job.settle(PATIENCE_S)
+        job.settle()
 
     assert seen == ["running", "completed"]
 
@@ -170,7 +169,7 @@ def test_a_late_response_never_moves_a_job_back_to_queued(tmp_path: Path) -> Non
     with serving(say, tmp_path, AdvancingClock()) as (_, client):
         job = client.job("media_0")
         job.core.subscribe(lambda state: seen.append(state.record.status.value))
-        job.settle(PATIENCE_S)
+        job.settle()
 
     assert "queued" not in seen
     assert seen[-1] == "completed"
@@ -189,7 +188,7 @@ def test_the_traceback_of_a_reraised_error_does_not_grow(
         job = client.job("media_0")
         for _ in range(4):
             with pytest.raises(AuthError) as caught:
-                job.settle(PATIENCE_S)
+                job.settle()
             lengths.append(len(traceback.extract_tb(caught.value.__traceback__)))
 
     first, *later = lengths
@@ -207,7 +206,7 @@ def test_a_job_survives_an_unknown_status_and_billing_state(
         return Said({"id": job_id, "status": "post_processing", "billing": billing})
 
     with serving(say, tmp_path, AdvancingClock()) as (_, client):
-        job = client.job("media_0").settle(PATIENCE_S)
+        job = client.job("media_0").settle()
 
     assert job.charge_micro_usd == 340_000
     assert job.state.trouble is None
@@ -235,7 +234,7 @@ def test_temporary_errors_are_reported_and_recovered_from(
     with serving(say, tmp_path) as (server, client):
         job = client.job("media_0")
         job.core.subscribe(lambda state: troubles.append(state.trouble))
-        job.settle(PATIENCE_S)
+        job.settle()
 
     said_once = [trouble for trouble in troubles if trouble]
     assert len(said_once) == 1
@@ -258,7 +257,7 @@ def test_a_job_that_failed_without_a_message_raises_with_its_code(
         serving(say, tmp_path) as (_, client),
         pytest.raises(JobFailedError, match=r"failed \(internal\)\. Failed jobs"),
     ):
-        client.job("media_0").wait(PATIENCE_S)
+        client.job("media_0").wait()
 
 
 @pytest.mark.spec("2.2")
@@ -292,9 +291,9 @@ def test_unsettled_jobs_of_an_earlier_process_are_read_on_connect(
         first, unread, last = client.resume()
         for job in (first, last):
             assert job.status == "completed"
-            job.settle(PATIENCE_S)
+            job.settle()
         with pytest.raises(NotFoundError, match="does not know the job media_1"):
-            unread.settle(PATIENCE_S)
+            unread.settle()
         (open_entry,) = history.unsettled(service=owner["service"])
         assert open_entry.job_id == "media_1"
         assert history.settled_total_micro_usd(**owner) == 2 * 340_000
@@ -344,7 +343,7 @@ def test_a_job_unknown_to_the_service_is_read_again_and_held_until_then(
             with History(tmp_path / "history.sqlite", clock=then) as earlier:
                 earlier.mark_gone(job_id)
         assert history.account_use(**owner).reserved_micro_usd == 2 * 340_000
-        jobs = [job.settle(PATIENCE_S) for job in client.resume()]
+        jobs = [job.settle() for job in client.resume()]
         assert [job.id for job in jobs] == ["media_old", "media_new"]
 
     assert held[0] == 2 * 340_000
@@ -378,7 +377,7 @@ def test_two_loops_wait_for_one_job_and_each_listener_is_called_once(
 
         def on_a_loop() -> Job:
             with asyncio.Runner() as runner:
-                return runner.run(wait()).settle(PATIENCE_S)
+                return runner.run(wait()).settle()
 
         waiting = [threads.submit(on_a_loop) for _ in range(2)]
         jobs = [future.result() for future in waiting]

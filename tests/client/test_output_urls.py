@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import httpx
 import pytest
 
 import mediakit as mk
-from tests.support.advancing_clock import AdvancingClock
+from tests.client.conftest import Open
 from tests.support.samples.media_samples import make_png
 from tests.support.service_in_memory import (
     API,
@@ -18,69 +17,42 @@ from tests.support.service_in_memory import (
     COMPLETED,
     FILES,
     SETTLED,
+    Answer,
     ServiceInMemory,
     says,
+    tells,
 )
 
-KEY = "key-0123456789abcdef"
-PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"duration": 5}
 UNPARSABLE = ["http://[::1/a.mp4", "https://files.example℀.net/a.mp4", "http://a:b/"]
-Open = Callable[[], mk.Client]
+NO_CONTENT = says(httpx.Response(404, json={"message": "no content"}))
 
 
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
-
-
-@pytest.fixture
-def opened(service: ServiceInMemory, tmp_path: Path) -> Iterator[Open]:
-    """Return a function that opens a client, as a new process would."""
-    clients: list[mk.Client] = []
-
-    def make() -> mk.Client:
-        transport = httpx.MockTransport(service.handle)
-        client = mk.Client(
-            API,
-            KEY,
-            transport=transport,
-            clock=AdvancingClock(),
-            home=tmp_path,
-            catalog=mk.Catalog.default(),
-        )
-        clients.append(client)
-        return client
-
-    yield make
-    for client in clients:
-        client.close()
-
-
-def puts_outputs_at(service: ServiceInMemory, urls: dict[str, str], **more: Any) -> Any:
+def outputs_at(
+    service: ServiceInMemory,
+    urls: dict[str, str],
+    content: Answer = NO_CONTENT,
+    **more: Any,
+) -> Answer:
     """Return responses to reads: each job has its output at its URL."""
 
-    async def answer(job_id: str, _: int) -> httpx.Response:
-        if job_id == "content":
-            return httpx.Response(404, json={"message": "no content"})
-        url = urls.get(job_id, f"{FILES}/a.mp4")
-        output = {"media_type": "image", "image": {"url": url}}
-        if job_id not in urls:
-            output = COMPLETED["output"]
-        body = {"id": job_id, **COMPLETED, "output": output, **more}
-        return httpx.Response(200, json=body)
+    def output(url: str) -> dict[str, Any]:
+        return {"output": {"media_type": "image", "image": {"url": url}}}
 
-    return answer
+    jobs = {job: tells(**COMPLETED | output(url) | more) for job, url in urls.items()}
+    return service.by_job(content=content, **jobs)
 
 
 @pytest.mark.parametrize("url", UNPARSABLE)
 def test_a_job_whose_url_cannot_be_parsed_stops_no_other_job_of_the_next_session(
     service: ServiceInMemory, opened: Open, url: str
 ) -> None:
-    service.on_read = puts_outputs_at(service, {"media_1": url}, billing=None)
+    good = f"{FILES}/a.mp4"
+    urls = {"media_1": url, "media_2": good, "media_3": good}
+    service.on_read = outputs_at(service, urls, billing=None)
     client = opened()
     jobs = [
-        client.submit("text-to-video", prompt=prompt, **CLIP).wait(PATIENCE_S)
+        client.submit("text-to-video", prompt=prompt, **CLIP).wait()
         for prompt in ("bad", "good", "better")
     ]
     service.on_submit = service.fails(httpx.ReadError("lost"), makes_jobs=True)
@@ -89,12 +61,12 @@ def test_a_job_whose_url_cannot_be_parsed_stops_no_other_job_of_the_next_session
     client.close()
 
     service.on_submit = service.accepts
-    service.on_read = puts_outputs_at(service, {"media_1": url})
+    service.on_read = outputs_at(service, {"media_1": url})
     again = opened()
     resumed = again.resume()
     assert [job.id for job in resumed] == [f"media_{n}" for n in range(1, 5)]
     for job in resumed:
-        job.settle(PATIENCE_S)
+        job.settle()
     assert again.reserved_micro_usd() == 0
     assert again.spend.charges().charge_micro_usd.sum() == 4 * CHARGE_MICRO_USD
     assert again.submit("text-to-video", prompt="bad", **CLIP).id == jobs[0].id
@@ -105,9 +77,9 @@ def test_a_job_whose_url_cannot_be_parsed_stops_no_other_job_of_the_next_session
 def test_the_file_of_a_job_whose_url_cannot_be_parsed_is_refused_in_a_sentence(
     service: ServiceInMemory, opened: Open, tmp_path: Path, url: str
 ) -> None:
-    service.on_read = puts_outputs_at(service, {"media_1": url})
+    service.on_read = outputs_at(service, {"media_1": url})
     client = opened()
-    job = client.submit("text-to-video", prompt="bad", **CLIP).wait(PATIENCE_S)
+    job = client.submit("text-to-video", prompt="bad", **CLIP).wait()
     with pytest.raises(mk.ConflictError, match=r"not an http\(s\) URL"):
         job.download(tmp_path)
     assert job.url is None
@@ -135,9 +107,9 @@ def test_an_output_that_names_a_local_file_never_becomes_an_upload(
     monkeypatch.setenv("HOME", str(tmp_path))
     private = make_png(tmp_path / "private.png")
     url = spelling.format(file=private)
-    service.on_read = puts_outputs_at(service, {"media_1": url})
+    service.on_read = outputs_at(service, {"media_1": url})
     client = opened()
-    job = client.submit("text-to-image", prompt="bad").wait(PATIENCE_S)
+    job = client.submit("text-to-image", prompt="bad").wait()
 
     with pytest.raises(mk.InputError, match=r"not at an http\(s\) URL"):
         client.submit("image-upscale", image_url=job)
@@ -154,16 +126,9 @@ def test_an_output_that_names_a_local_file_never_becomes_an_upload(
 def test_an_output_url_that_is_not_http_is_read_from_the_content_endpoint(
     service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
-    relative = puts_outputs_at(service, {"media_1": "/files/a.mp4"})
-
-    async def answer(job_id: str, before: int) -> httpx.Response:
-        if job_id == "content":
-            return httpx.Response(200, json={"url": f"{FILES}/a.mp4"})
-        answer: httpx.Response = await relative(job_id, before)
-        return answer
-
-    service.on_read = answer
-    job = opened().submit("text-to-video", prompt="a", **CLIP).wait(PATIENCE_S)
+    content = says(httpx.Response(200, json={"url": f"{FILES}/a.mp4"}))
+    service.on_read = outputs_at(service, {"media_1": "/files/a.mp4"}, content)
+    job = opened().submit("text-to-video", prompt="a", **CLIP).wait()
     assert job.url == f"{FILES}/a.mp4"
     assert job.download(tmp_path).read_bytes()
     assert SETTLED["charge_micro_usd"] == job.charge_micro_usd
@@ -183,13 +148,8 @@ def test_an_output_url_that_is_not_http_is_read_from_the_content_endpoint(
 def test_an_output_url_without_a_host_is_relative_to_the_service(
     service: ServiceInMemory, opened: Open, output: str, content: httpx.Response
 ) -> None:
-    relative = puts_outputs_at(service, {"media_1": output})
-
-    async def answer(job_id: str, before: int) -> httpx.Response:
-        return content if job_id == "content" else await relative(job_id, before)
-
-    service.on_read = answer
-    job = opened().submit("text-to-video", prompt="a", **CLIP).wait(PATIENCE_S)
+    service.on_read = outputs_at(service, {"media_1": output}, says(content))
+    job = opened().submit("text-to-video", prompt="a", **CLIP).wait()
     elsewhere = f"{FILES}/a.mp4"
     is_elsewhere = content.headers.get("Location") == elsewhere
     assert job.url == (elsewhere if is_elsewhere else f"{API}/files/a.mp4")
@@ -199,9 +159,9 @@ def test_a_path_of_this_machine_as_an_output_uploads_and_reads_no_file(
     service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
     private = make_png(tmp_path / "private.png")
-    service.on_read = puts_outputs_at(service, {"media_1": str(private)})
+    service.on_read = outputs_at(service, {"media_1": str(private)})
     client = opened()
-    job = client.submit("text-to-image", prompt="bad").wait(PATIENCE_S)
+    job = client.submit("text-to-image", prompt="bad").wait()
 
     assert job.url == f"{API}{private}"
     client.estimate("image-upscale", image_url=job)
@@ -220,25 +180,17 @@ def test_white_space_in_a_url_is_read_as_browsers_read_it(
     service: ServiceInMemory, opened: Open, tmp_path: Path, url: str, plain: str
 ) -> None:
     service.files["/my clip.mp4"] = service.files["/a.mp4"]
-    service.on_read = puts_outputs_at(service, {"media_1": url})
+    service.on_read = outputs_at(service, {"media_1": url})
     client = opened()
-    job = client.submit("text-to-image", prompt="a", take=1).wait(PATIENCE_S)
+    job = client.submit("text-to-image", prompt="a", take=1).wait()
     assert job.url == plain
     assert job.download(tmp_path).read_bytes() == service.files["/a.mp4"]
     assert client.history.frame().output_url.tolist() == [plain]
 
     # The same where only the content has it.
-    service.on_read = puts_outputs_at(service, {"media_2": "/files/a.mp4"})
     content = says(httpx.Response(200, json={"url": url}))
-    reads = service.on_read
-
-    async def answer(job_id: str, before: int) -> httpx.Response:
-        on_read = content if job_id == "content" else reads
-        response: httpx.Response = await on_read(job_id, before)
-        return response
-
-    service.on_read = answer
-    other = client.submit("text-to-image", prompt="b").wait(PATIENCE_S)
+    service.on_read = outputs_at(service, {"media_2": "/files/a.mp4"}, content)
+    other = client.submit("text-to-image", prompt="b").wait()
     assert other.url == plain
 
 
@@ -247,15 +199,9 @@ def test_white_space_in_a_url_is_read_as_browsers_read_it(
 def test_a_completed_job_without_an_output_says_so(
     service: ServiceInMemory, opened: Open, tmp_path: Path, output: Any, error: Any
 ) -> None:
-    body = {**COMPLETED, "output": output, "error": error}
-
-    async def answer(job_id: str, _: int) -> httpx.Response:
-        if job_id == "content":
-            return httpx.Response(404, json={"message": "no content"})
-        return httpx.Response(200, json={"id": job_id, **body})
-
-    service.on_read = answer
-    job = opened().submit("text-to-video", prompt="a", **CLIP).wait(PATIENCE_S)
+    completed = tells(**COMPLETED | {"output": output, "error": error})
+    service.on_read = service.by_job(content=NO_CONTENT, media_1=completed)
+    job = opened().submit("text-to-video", prompt="a", **CLIP).wait()
     with pytest.raises(mk.ConflictError) as caught:
         job.download(tmp_path)
     text = str(caught.value)

@@ -23,7 +23,6 @@ from tests.support.servers.answering_server import VIDEO, AnsweringServer, Answe
 from tests.support.servers.job_server import SETTLED
 from tests.support.servers.loopback import Said
 
-PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 
 
@@ -40,6 +39,18 @@ def client_of(server: AnsweringServer, home: Path, **more: Any) -> Iterator[mk.C
         yield client
 
 
+@pytest.fixture
+def server() -> Iterator[AnsweringServer]:
+    with AnsweringServer() as server:
+        yield server
+
+
+@pytest.fixture
+def c(server: AnsweringServer, tmp_path: Path) -> Iterator[mk.Client]:
+    with client_of(server, tmp_path / "home") as client:
+        yield client
+
+
 def charging(charge: object) -> Answers:
     """Return the responses of a service that reports this charge for each job."""
     billing = {"state": "settled", "charge_micro_usd": charge}
@@ -52,90 +63,84 @@ UNREADABLE = ["340000", None, True, -1, 0.5, 2**53 + 1, 2**63 - 1, [340_000]]
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("charge", [340_000.0, 340_000, 0.0])
 def test_a_charge_is_read_if_it_is_a_whole_number_in_any_spelling(
-    charge: float, tmp_path: Path
+    charge: float, server: AnsweringServer, c: mk.Client
 ) -> None:
-    with AnsweringServer(charging(charge)) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP).settle(PATIENCE_S)
+    server.answers = charging(charge)
+    job = c.submit("text-to-video", **CLIP).settle()
 
-        assert (type(job.charge_micro_usd), job.charge_micro_usd) == (int, charge)
-        row = c.history.frame().iloc[0]
-        assert (row.billing_state, row.charge_micro_usd) == ("settled", charge)
+    assert (type(job.charge_micro_usd), job.charge_micro_usd) == (int, charge)
+    row = c.history.frame().iloc[0]
+    assert (row.billing_state, row.charge_micro_usd) == ("settled", charge)
 
 
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("charge", UNREADABLE, ids=repr)
 def test_waiting_for_a_charge_that_stays_unreadable_ends_with_a_sentence(
-    charge: object, tmp_path: Path
+    charge: object, server: AnsweringServer, c: mk.Client
 ) -> None:
-    with AnsweringServer(charging(charge)) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP).wait(PATIENCE_S)
-        with pytest.raises(mk.ServiceError) as error:
-            job.settle()
+    server.answers = charging(charge)
+    job = c.submit("text-to-video", **CLIP).wait()
+    with pytest.raises(mk.ServiceError) as error:
+        job.settle()
 
-        text = str(error.value)
-        assert "`charge_micro_usd` must be a whole number" in text
-        assert f"(got {charge!r})" in text
-        assert job.id in text
-        assert c.history.frame().iloc[0].billing_state == "settled"
-        assert c.reserved_micro_usd() == 340_000
+    text = str(error.value)
+    assert "`charge_micro_usd` must be a whole number" in text
+    assert f"(got {charge!r})" in text
+    assert job.id in text
+    assert c.history.frame().iloc[0].billing_state == "settled"
+    assert c.reserved_micro_usd() == 340_000
 
 
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("billing", [{"state": "refunded"}, "settled", {}], ids=repr)
 def test_an_unknown_billing_state_is_not_recorded_as_a_known_one(
-    billing: object, tmp_path: Path
+    billing: object, server: AnsweringServer, c: mk.Client
 ) -> None:
-    answers = Answers(job={"output": VIDEO, "billing": billing})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        with pytest.raises(mk.ServiceError, match="billing state must be settled"):
-            c.submit("text-to-video", **CLIP).settle()
+    server.answers = Answers(job={"output": VIDEO, "billing": billing})
+    with pytest.raises(mk.ServiceError, match="billing state must be settled"):
+        c.submit("text-to-video", **CLIP).settle()
 
-        assert c.history.frame().billing_state.isna().all()
+    assert c.history.frame().billing_state.isna().all()
 
 
 @pytest.mark.spec("2.2")
-def test_a_charge_that_can_be_read_later_is_recorded(tmp_path: Path) -> None:
-    with (
-        AnsweringServer(charging("340000")) as server,
-        client_of(server, tmp_path) as c,
-    ):
-        job = c.submit("text-to-video", **CLIP)
-        with pytest.raises(mk.ServiceError):
-            job.settle()
-        server.answers = charging(340_000)
+def test_a_charge_that_can_be_read_later_is_recorded(
+    server: AnsweringServer, c: mk.Client
+) -> None:
+    server.answers = charging("340000")
+    job = c.submit("text-to-video", **CLIP)
+    with pytest.raises(mk.ServiceError):
+        job.settle()
+    server.answers = charging(340_000)
 
-        assert job.refresh().settle(PATIENCE_S).charge_micro_usd == 340_000
-        assert c.history.frame().iloc[0].charge_micro_usd == 340_000
+    assert job.refresh().settle().charge_micro_usd == 340_000
+    assert c.history.frame().iloc[0].charge_micro_usd == 340_000
 
 
 @pytest.mark.spec("2.2")
 def test_a_settle_timeout_says_that_the_charge_is_missing(
-    tmp_path: Path,
+    server: AnsweringServer, c: mk.Client
 ) -> None:
-    answers = Answers(job={"output": VIDEO, "billing": {"state": "pending"}})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP).wait(PATIENCE_S)
-        with pytest.raises(mk.WaitTimeoutError) as error:
-            job.settle(0.1)
+    server.answers = Answers(job={"output": VIDEO, "billing": {"state": "pending"}})
+    job = c.submit("text-to-video", **CLIP).wait()
+    with pytest.raises(mk.WaitTimeoutError) as error:
+        job.settle(0.1)
 
-        assert f"for the charge of {job.id} (completed)." in str(error.value)
-        assert "The job continues" not in str(error.value)
+    assert f"for the charge of {job.id} (completed)." in str(error.value)
+    assert "The job continues" not in str(error.value)
 
 
 @pytest.mark.spec("2.2")
 def test_a_sweep_that_fills_its_budget_ends_though_no_charge_can_be_read(
-    tmp_path: Path,
+    server: AnsweringServer, c: mk.Client
 ) -> None:
-    with (
-        AnsweringServer(charging("340000")) as server,
-        client_of(server, tmp_path) as c,
-    ):
-        plan = c.sweep("text-to-video", prompt=list("abcdef"), duration=5)
-        results = plan.run(budget="$1").wait(PATIENCE_S)
+    server.answers = charging("340000")
+    plan = c.sweep("text-to-video", prompt=list("abcdef"), duration=5)
+    results = plan.run(budget="$1").wait()
 
-        statuses = results.frame().status.value_counts()
-        assert (statuses["completed"], statuses["unsent"]) == (2, 4)
-        assert c.reserved_micro_usd() == 2 * 340_000
+    statuses = results.frame().status.value_counts()
+    assert (statuses["completed"], statuses["unsent"]) == (2, 4)
+    assert c.reserved_micro_usd() == 2 * 340_000
 
 
 class NumberedServer(AnsweringServer):
@@ -158,24 +163,25 @@ def test_a_job_with_a_number_as_its_id_is_refused_at_once_with_a_sentence(
 
 
 def test_a_call_without_an_argument_names_the_class_that_was_called(
-    tmp_path: Path,
+    c: mk.Client,
 ) -> None:
-    with AnsweringServer() as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP)
-        with pytest.raises(TypeError, match=r"^Job\.fetch_output\(\).*'max_bytes'"):
-            job.fetch_output()  # type: ignore[call-arg]
+    job = c.submit("text-to-video", **CLIP)
+    with pytest.raises(TypeError, match=r"^Job\.fetch_output\(\).*'max_bytes'"):
+        job.fetch_output()  # type: ignore[call-arg]
 
 
 @pytest.mark.spec("2.4")
-def test_whole_numbers_of_a_balance_are_read_in_any_spelling(tmp_path: Path) -> None:
+def test_whole_numbers_of_a_balance_are_read_in_any_spelling(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     answers = Answers(balance={"balance_micro_usd": 100_000_000.0})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        assert c.balance().spendable_micro_usd == 100_000_000
-        answers.balance = {
-            "balance_micro_usd": 1.0,
-            "postpaid": {"cycle": {"remaining_micro_usd": 5_000_000.0}},
-        }
-        assert c.balance().spendable_micro_usd == 5_000_000
+    server.answers = answers
+    assert c.balance().spendable_micro_usd == 100_000_000
+    answers.balance = {
+        "balance_micro_usd": 1.0,
+        "postpaid": {"cycle": {"remaining_micro_usd": 5_000_000.0}},
+    }
+    assert c.balance().spendable_micro_usd == 5_000_000
 
 
 @pytest.mark.spec("2.4")
@@ -194,24 +200,20 @@ def test_whole_numbers_of_a_balance_are_read_in_any_spelling(tmp_path: Path) -> 
     ids=["invoice alone", "inactive"],
 )
 def test_a_customer_with_an_invoice_cycle_submits_within_the_spendable_amount(
-    balance: object, spendable: str, tmp_path: Path
+    balance: object, spendable: str, server: AnsweringServer, c: mk.Client
 ) -> None:
-    with (
-        AnsweringServer(Answers(balance=balance)) as server,
-        client_of(server, tmp_path) as c,
-    ):
-        assert format_usd(c.balance().spendable_micro_usd) == spendable
-        job = c.run("text-to-video", prompt="a kite", duration=3)
-        assert job.charge_micro_usd is not None
+    server.answers = Answers(balance=balance)
+    assert format_usd(c.balance().spendable_micro_usd) == spendable
+    job = c.run("text-to-video", prompt="a kite", duration=3)
+    assert job.charge_micro_usd is not None
 
 
-def test_a_used_up_cycle_without_a_balance_refuses_a_request(tmp_path: Path) -> None:
+def test_a_used_up_cycle_without_a_balance_refuses_a_request(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     spent = {"postpaid": {"cycle": {"remaining_micro_usd": 0}}}
-    with (
-        AnsweringServer(Answers(balance=spent)) as server,
-        client_of(server, tmp_path) as c,
-        pytest.raises(mk.BalanceError, match=r"only \$0.00 of the balance"),
-    ):
+    server.answers = Answers(balance=spent)
+    with pytest.raises(mk.BalanceError, match=r"only \$0.00 of the balance"):
         c.submit("text-to-video", prompt="a kite", duration=3)
 
 
@@ -237,13 +239,10 @@ def test_a_used_up_cycle_without_a_balance_refuses_a_request(tmp_path: Path) -> 
     ids=str,
 )
 def test_an_unreadable_balance_raises_a_readable_error(
-    balance: object, sentence: str, tmp_path: Path
+    balance: object, sentence: str, server: AnsweringServer, c: mk.Client
 ) -> None:
-    with (
-        AnsweringServer(Answers(balance=balance)) as server,
-        client_of(server, tmp_path) as c,
-        pytest.raises(mk.ServiceError) as error,
-    ):
+    server.answers = Answers(balance=balance)
+    with pytest.raises(mk.ServiceError) as error:
         c.balance()
 
     assert str(error.value).startswith(
@@ -253,13 +252,10 @@ def test_an_unreadable_balance_raises_a_readable_error(
 
 
 def test_a_request_is_not_sent_while_the_balance_cannot_be_read_and_says_so(
-    tmp_path: Path,
+    server: AnsweringServer, c: mk.Client
 ) -> None:
-    with (
-        AnsweringServer(Answers(balance={})) as server,
-        client_of(server, tmp_path) as c,
-        pytest.raises(mk.ServiceError, match=r"^Nothing was sent, because") as error,
-    ):
+    server.answers = Answers(balance={})
+    with pytest.raises(mk.ServiceError, match=r"^Nothing was sent, because") as error:
         c.submit("text-to-video", prompt="a kite", duration=5)
 
     assert "`balance_micro_usd` is missing." in str(error.value)
@@ -269,21 +265,18 @@ def test_a_request_is_not_sent_while_the_balance_cannot_be_read_and_says_so(
 
 @pytest.mark.spec("2.2")
 def test_charges_that_no_account_can_have_do_not_lock_the_account(
-    tmp_path: Path,
+    server: AnsweringServer, c: mk.Client
 ) -> None:
-    with (
-        AnsweringServer(charging(2**63 - 1)) as server,
-        client_of(server, tmp_path) as c,
-    ):
-        for prompt in ("a", "b"):
-            with pytest.raises(mk.ServiceError):
-                c.submit("text-to-video", prompt=prompt, duration=5).settle()
-        server.answers = charging(340_000)
-        job = c.submit("text-to-video", prompt="c", duration=5).settle(PATIENCE_S)
+    server.answers = charging(2**63 - 1)
+    for prompt in ("a", "b"):
+        with pytest.raises(mk.ServiceError):
+            c.submit("text-to-video", prompt=prompt, duration=5).settle()
+    server.answers = charging(340_000)
+    job = c.submit("text-to-video", prompt="c", duration=5).settle()
 
-        assert job.charge_micro_usd == 340_000
-        charges = c.history.frame().charge_micro_usd
-        assert charges.dropna().eq(340_000).all()
+    assert job.charge_micro_usd == 340_000
+    charges = c.history.frame().charge_micro_usd
+    assert charges.dropna().eq(340_000).all()
 
 
 # -- answers of every other kind -------------------------------------------------------
@@ -321,36 +314,36 @@ def plain_text(job: mk.Job) -> str:
     ids=["images", "url", "list"],
 )
 def test_an_output_of_another_shape_is_fetched_from_where_the_service_says(
-    output: object, tmp_path: Path
+    output: object, server: AnsweringServer, c: mk.Client, tmp_path: Path
 ) -> None:
     answers = Answers(job={"output": output, "billing": SETTLED})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path / "h") as c:
-        url = f"{server.base_url}/files/1.png"
-        answers.more["/content"] = lambda: Said({"url": url})
-        answers.more["/files/1.png"] = lambda: Said(PICTURE)
-        job = c.submit("text-to-video", **CLIP).wait(PATIENCE_S)
+    server.answers = answers
+    url = f"{server.base_url}/files/1.png"
+    answers.more["/content"] = lambda: Said({"url": url})
+    answers.more["/files/1.png"] = lambda: Said(PICTURE)
+    job = c.submit("text-to-video", **CLIP).wait()
 
-        assert job.url == url
-        assert job.download(tmp_path).read_bytes() == PICTURE
-        assert c.history.frame().iloc[0].media_type == "image"
+    assert job.url == url
+    assert job.download(tmp_path).read_bytes() == PICTURE
+    assert c.history.frame().iloc[0].media_type == "image"
 
 
 @pytest.mark.spec("4.18")
 def test_a_job_without_any_output_is_looked_for_when_it_is_downloaded(
-    tmp_path: Path,
+    server: AnsweringServer, c: mk.Client, tmp_path: Path
 ) -> None:
     answers = Answers(job={"billing": SETTLED})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path / "h") as c:
-        job = c.submit("text-to-video", **CLIP).wait(PATIENCE_S)
-        answers.more["/content"] = lambda: Said({"message": "not yet"}, status=409)
-        with pytest.raises(mk.ConflictError) as error:
-            job.download(tmp_path)
-        assert "wait()" not in str(error.value)
+    server.answers = answers
+    job = c.submit("text-to-video", **CLIP).wait()
+    answers.more["/content"] = lambda: Said({"message": "not yet"}, status=409)
+    with pytest.raises(mk.ConflictError) as error:
+        job.download(tmp_path)
+    assert "wait()" not in str(error.value)
 
-        url = f"{server.base_url}/files/1.mp4"
-        answers.more["/content"] = lambda: Said({"url": url})
-        answers.more["/files/1.mp4"] = lambda: Said(b"a clip")
-        assert job.download(tmp_path).read_bytes() == b"a clip"
+    url = f"{server.base_url}/files/1.mp4"
+    answers.more["/content"] = lambda: Said({"url": url})
+    answers.more["/files/1.mp4"] = lambda: Said(b"a clip")
+    assert job.download(tmp_path).read_bytes() == b"a clip"
 
 
 # -- size ----------------------------------------------------------------------------
@@ -408,12 +401,11 @@ def test_an_answer_below_the_limit_is_read_packed_or_not(
         assert c.balance().spendable_micro_usd == 7
 
 
-def test_a_message_of_several_megabytes_is_shortened(tmp_path: Path) -> None:
-    with (
-        AnsweringServer(failing("m" * 5 * MIB)) as server,
-        client_of(server, tmp_path) as c,
-        pytest.raises(mk.JobFailedError) as error,
-    ):
+def test_a_message_of_several_megabytes_is_shortened(
+    server: AnsweringServer, c: mk.Client
+) -> None:
+    server.answers = failing("m" * 5 * MIB)
+    with pytest.raises(mk.JobFailedError) as error:
         c.run("text-to-video", **CLIP)
 
     assert len(str(error.value)) < 3_000
@@ -443,7 +435,7 @@ def test_a_charged_job_gives_its_result_and_charge_whatever_else_is_unreadable(
 ) -> None:
     answers = Answers(job={"output": VIDEO, "billing": SETTLED, **fields})
     with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP).settle(PATIENCE_S)
+        job = c.submit("text-to-video", **CLIP).settle()
 
         assert job.charge_micro_usd == 340_000
         assert job.url == "http://media.test/kite.mp4"
@@ -458,75 +450,77 @@ def test_a_charged_job_gives_its_result_and_charge_whatever_else_is_unreadable(
 # -- text ------------------------------------------------------------------------------
 
 
-def test_half_an_emoji_in_any_answer_is_replaced(tmp_path: Path) -> None:
+def test_half_an_emoji_in_any_answer_is_replaced(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     note = {"note\ud83d": "\udc00 and a \U0001fa81"}
     answers = Answers(job={"output": VIDEO, "billing": SETTLED, **note})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP).settle(PATIENCE_S)
-        record = job.state.record
-        assert record.model_extra == {"note\ufffd": "\ufffd and a \U0001fa81"}
+    server.answers = answers
+    job = c.submit("text-to-video", **CLIP).settle()
+    record = job.state.record
+    assert record.model_extra == {"note\ufffd": "\ufffd and a \U0001fa81"}
 
-        answers.more["/billing/balance"] = lambda: Said(
-            {"message": "\ud83d"}, status=400
-        )
-        with pytest.raises(mk.InputError, match="\ufffd"):
-            c.balance()
+    answers.more["/billing/balance"] = lambda: Said({"message": "\ud83d"}, status=400)
+    with pytest.raises(mk.InputError, match="\ufffd"):
+        c.balance()
 
 
 HOSTILE = "a\x1b]52;c;aGk=\x07b\r\n2026-01-01 ERROR forged\x9b31m \u202etxt"
 
 
-def test_control_characters_of_the_service_reach_no_error(tmp_path: Path) -> None:
+def test_control_characters_of_the_service_reach_no_error(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     answers = failing(HOSTILE)
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        with pytest.raises(mk.JobFailedError) as failed:
-            c.run("text-to-video", **CLIP)
-        answers.more["/billing/balance"] = lambda: Said(
-            {"message": HOSTILE}, status=400
-        )
-        with pytest.raises(mk.InputError) as refused:
-            c.balance()
-        job = c.job(c.history.frame().iloc[0].job_id)
+    server.answers = answers
+    with pytest.raises(mk.JobFailedError) as failed:
+        c.run("text-to-video", **CLIP)
+    answers.more["/billing/balance"] = lambda: Said({"message": HOSTILE}, status=400)
+    with pytest.raises(mk.InputError) as refused:
+        c.balance()
+    job = c.job(c.history.frame().iloc[0].job_id)
 
-        for text in (str(refused.value), str(failed.value)):
-            assert "2026-01-01 ERROR forged" in text
-            assert text.isprintable()
-        plain = plain_text(job)
-        assert not set(plain) & set("\x1b\x07\x9b\u202e")
+    for text in (str(refused.value), str(failed.value)):
+        assert "2026-01-01 ERROR forged" in text
+        assert text.isprintable()
+    plain = plain_text(job)
+    assert not set(plain) & set("\x1b\x07\x9b\u202e")
 
 
-def test_a_job_id_in_a_line_to_copy_is_a_python_string(tmp_path: Path) -> None:
+def test_a_job_id_in_a_line_to_copy_is_a_python_string(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     hostile = """media_"); import os; ("'"""
-    answers = Answers(prefix=hostile, job={"billing": {"state": "pending"}})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP).wait(PATIENCE_S)
-        with pytest.raises(mk.WaitTimeoutError) as error:
-            job.settle(0.05)
-        plain = plain_text(job)
+    server.answers = Answers(prefix=hostile, job={"billing": {"state": "pending"}})
+    job = c.submit("text-to-video", **CLIP).wait()
+    with pytest.raises(mk.WaitTimeoutError) as error:
+        job.settle(0.05)
+    plain = plain_text(job)
 
-        for text in (str(error.value), plain):
-            call = text[text.index("client.job(") :].partition("\n")[0]
-            call = call.partition(" returns")[0].removesuffix(".")
-            parsed = ast.parse(call, mode="eval").body
-            assert isinstance(parsed, ast.Call)
-            assert ast.literal_eval(parsed.args[0]) == job.id
+    for text in (str(error.value), plain):
+        call = text[text.index("client.job(") :].partition("\n")[0]
+        call = call.partition(" returns")[0].removesuffix(".")
+        parsed = ast.parse(call, mode="eval").body
+        assert isinstance(parsed, ast.Call)
+        assert ast.literal_eval(parsed.args[0]) == job.id
 
 
 # -- secrets ---------------------------------------------------------------------------
 
 
-def test_the_repr_of_a_state_has_no_token_and_no_signature(tmp_path: Path) -> None:
+def test_the_repr_of_a_state_has_no_token_and_no_signature(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     url = f"https://ann:{A_TOKEN}@media.test/1.mp4?X-Amz-Signature={A_TOKEN}"
     output = {"media_type": "video", "video": {"url": url}}
-    answers = Answers(job={"output": output, "billing": SETTLED})
+    server.answers = Answers(job={"output": output, "billing": SETTLED})
     hook = f"https://hooks.test/services/{A_TOKEN}"
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        job = c.submit("text-to-video", **CLIP, webhook_url=hook).settle(PATIENCE_S)
+    job = c.submit("text-to-video", **CLIP, webhook_url=hook).settle()
 
-        assert job.url == url
-        for shown in (job, job.state, job.core.state, job.state.record):
-            assert A_TOKEN not in repr(shown)
-        assert A_TOKEN not in str(job.state.record)
+    assert job.url == url
+    for shown in (job, job.state, job.core.state, job.state.record):
+        assert A_TOKEN not in repr(shown)
+    assert A_TOKEN not in str(job.state.record)
 
 
 @pytest.mark.parametrize(
@@ -537,13 +531,9 @@ def test_the_repr_of_a_state_has_no_token_and_no_signature(tmp_path: Path) -> No
     ],
 )
 def test_a_refused_value_is_quoted_without_password_and_signature(
-    url: str, tmp_path: Path
+    url: str, c: mk.Client
 ) -> None:
-    with (
-        AnsweringServer() as server,
-        client_of(server, tmp_path) as c,
-        pytest.raises(mk.InputError) as error,
-    ):
+    with pytest.raises(mk.InputError) as error:
         c.submit("video-upscale", video_url=url)
 
     assert "//host/a.mp4" in str(error.value)
@@ -554,19 +544,19 @@ def test_a_refused_value_is_quoted_without_password_and_signature(
 
 
 def test_closing_calls_every_listener_and_unsubscribing_twice_is_no_error(
-    tmp_path: Path,
+    c: mk.Client,
 ) -> None:
     called = []
 
     def broken() -> None:
         raise RuntimeError("of this listener")
 
-    with AnsweringServer() as server, client_of(server, tmp_path) as c:
-        c.on_close(broken)
-        c.on_close(lambda: called.append("second"))
-        for unsubscribe in (c.on_close(broken), c.on_settled(lambda _: None)):
-            unsubscribe()
-            unsubscribe()
+    c.on_close(broken)
+    c.on_close(lambda: called.append("second"))
+    for unsubscribe in (c.on_close(broken), c.on_settled(lambda _: None)):
+        unsubscribe()
+        unsubscribe()
+    c.close()
 
     assert called == ["second"]
 
@@ -600,7 +590,7 @@ def test_one_damaged_sidecar_does_not_stop_the_rebuild(
         with client_of(server, tmp_path / "first") as c:
             for prompt in "ab":
                 job = c.submit("text-to-video", prompt=prompt, duration=5)
-                job.settle(PATIENCE_S).download(folder)
+                job.settle().download(folder)
         sidecar = sorted(folder.glob("*.json"))[0]
         sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | damage))
         with client_of(server, tmp_path / "second") as c:
@@ -628,16 +618,15 @@ def test_a_client_without_functions_has_no_attribute_of_that_name(
         assert not hasattr(c.functions, "text_to_video")
 
 
-def test_braces_in_a_redirect_are_only_text(tmp_path: Path) -> None:
+def test_braces_in_a_redirect_are_only_text(
+    server: AnsweringServer, c: mk.Client
+) -> None:
     answers = Answers()
     answers.more["/billing/balance"] = lambda: Said(
         b"", status=302, headers={"Location": "http://{a}.test/"}
     )
-    with (
-        AnsweringServer(answers) as server,
-        client_of(server, tmp_path) as c,
-        pytest.raises(mk.ServiceError, match=r"redirects to http://\{a\}\.test"),
-    ):
+    server.answers = answers
+    with pytest.raises(mk.ServiceError, match=r"redirects to http://\{a\}\.test"):
         c.balance()
 
 
@@ -645,7 +634,7 @@ def test_a_delivery_without_an_id_is_not_requested(tmp_path: Path) -> None:
     row = {"source_id": "media_000001", "event_type": "media.job.completed"}
     with AnsweringServer() as server:
         with client_of(server, tmp_path / "first") as c:
-            c.submit("text-to-video", **CLIP).settle(PATIENCE_S)
+            c.submit("text-to-video", **CLIP).settle()
         server.answers.more["/webhooks/deliveries"] = lambda: Said({"data": [row]})
         with client_of(server, tmp_path / "second") as c:
             assert list(c.history.rebuild().outcome) == ["added"]

@@ -27,8 +27,6 @@ from tests.client.test_deliveries import CURSORS
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.serving import free_port
 
-PATIENCE_S = 60.0
-
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
@@ -48,7 +46,7 @@ def paint(client: Client, prompt: str, **more: Any) -> Job:
 
 
 def done(job: Job) -> Job:
-    return job.wait(PATIENCE_S).settle(PATIENCE_S)
+    return job.wait().settle()
 
 
 def spent_micro_usd(client: Client) -> int:

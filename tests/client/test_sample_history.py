@@ -144,7 +144,7 @@ def test_the_same_request_is_still_submitted(seeded: Client) -> None:
     asked = own[own["kind"].eq("text-to-image")].iloc[0]
     balance = seeded.balance().balance_micro_usd
 
-    job = seeded.submit("text-to-image", prompt=asked["prompt"]).wait(120).settle(120)
+    job = seeded.submit("text-to-image", prompt=asked["prompt"]).wait().settle()
 
     assert job.id not in set(frame["job_id"])
     bought = seeded.history.frame().set_index("job_id")

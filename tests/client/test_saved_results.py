@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
+from collections.abc import Coroutine
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+import mediakit as mk
 from mediakit import Client
-from mediakit.client.posters import PreviewCache
+from mediakit.client.posters import AGAIN_AFTER_S, Posters, PreviewCache
+from mediakit.history.titles import title_of
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.support.samples.media_samples import make_png
+from tests.support.job_states import state_of
+from tests.support.samples.media_samples import make_picture, make_png
 from tests.support.servers.file_server import FileServer
 from tests.support.servers.job_server import SETTLED, JobServer
 from tests.support.servers.loopback import Said
+from tests.support.virtual_clock import VirtualClock
 
-PATIENCE_S = 60.0
 CLIP = b"<script>alert(1)</script>"
 SIGNATURE = "c2lnbmF0dXJl"
 
@@ -83,7 +90,7 @@ def test_a_sidecar_holds_no_password_and_no_signature(
     ):
         signed = f"{files.url('cat.png')}?X-Sig={SIGNATURE}"
         job = client.submit("image-upscale", image_url=signed, upscale_factor="x2")
-        job.wait(PATIENCE_S).settle(PATIENCE_S).download(results)
+        job.wait().settle().download(results)
 
         text, said = beside(results)
         assert SIGNATURE not in text
@@ -111,7 +118,7 @@ def test_files_in_mediakits_home_can_only_be_read_by_the_user(
     try:
         with Client(sandbox.base_url, sandbox.api_key, home=home) as client:
             plan = client.sweep("text-to-video", prompt=["a kite"], duration=3)
-            results = plan.run(budget="$1").wait(PATIENCE_S)
+            results = plan.run(budget="$1").wait()
             results.score(lambda path: {"bytes": float(path.stat().st_size)})
     finally:
         os.umask(umask)
@@ -156,7 +163,167 @@ def test_the_cached_files_of_an_erased_job_are_removed(
     client: Client, tmp_path: Path
 ) -> None:
     picture = make_png(tmp_path / "in.png", (96, 64))
-    job = client.run("image-upscale", image_url=str(picture), timeout_s=60)
+    job = client.run("image-upscale", image_url=str(picture))
     job.core.preview_cache.keep(job.id, ".json", b"{}")
     job.erase()
     assert job.core.preview_cache.read(job.id, ".json") is None
+
+
+# -- titles ----------------------------------------------------------------------------
+
+
+BOAT, OTHER, ELSEWHERE = (
+    "https://a.test/outputs/TrfuY3MkAZL44etEn2Xtan",
+    "https://a.test/outputs/Qx1",
+    "https://b.test/f/walk.mp4?sig=1",
+)
+NAMES = {BOAT: "a paper boat at dawn", OTHER: "a kite"}
+COMPOSED = {
+    "tracks": [
+        {"type": "video", "keyframes": [{"url": BOAT}, {"url": OTHER}]},
+        {"type": "audio", "keyframes": [{"url": ELSEWHERE}]},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "title"),
+    [
+        ("text-to-video", {"prompt": "a red\n  kite"}, "a red kite"),
+        ("text-to-video", {"prompt": "a kite", "take": 3}, "a kite · take 3"),
+        (
+            "video-upscale",
+            {"body": {"video_url": BOAT}},
+            "Upscaled: a paper boat at dawn",
+        ),
+        (
+            "video-upscale",
+            {"body": {"video_url": BOAT}, "take": 2},
+            "Upscaled: a paper boat at dawn · take 2",
+        ),
+        ("image-upscale", {"body": {"image_url": ELSEWHERE}}, "Upscaled: walk.mp4"),
+        ("image-upscale", {"body": {"image_url": f"{BOAT}x"}}, "Image upscale"),
+        ("image-upscale", {"body": {}}, "Image upscale"),
+        (
+            "keyframes",
+            {"body": {"images": [BOAT, OTHER]}},
+            "Transition: a paper boat at dawn, a kite",
+        ),
+        (
+            "compose-video",
+            {"body": COMPOSED},
+            "Composition: a paper boat at dawn and 2 more",
+        ),
+        ("restyle", {"body": {"video": OTHER}}, "Restyle: a kite"),
+    ],
+)
+def test_a_job_is_titled_by_its_prompt_or_what_it_was_made_from(
+    kind: str, known: dict[str, object], title: str
+) -> None:
+    known = {"prompt": None, **known}
+    entry = state_of("completed", kind=kind, function=f"a/b/{kind}", **known).entry
+
+    assert title_of(entry, NAMES) == title
+
+
+def test_a_result_made_from_a_result_is_titled_by_it_and_so_is_its_file(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    boat = client.run("text-to-image", prompt="a paper boat at dawn")
+    large = client.run("image-upscale", image_url=boat)
+    again = client.run("image-upscale", image_url=boat, take=2)
+    path = large.download()
+
+    assert path.name.startswith("upscaled-a-paper-boat-at-dawn-")
+    assert large.state.title == "Upscaled: a paper boat at dawn"
+    assert again.state.title == "Upscaled: a paper boat at dawn · take 2"
+    other_boat = client.run("text-to-image", prompt="a paper boat at dawn", take=2)
+    other_large = client.run("image-upscale", image_url=other_boat)
+    assert "dawn-take-2" in other_large.download().name
+    assert other_large.state.title == "Upscaled: a paper boat at dawn (take 2)"
+    with mk.connect(
+        client.service.base_url, client.service.api_key, home=tmp_path / "another"
+    ) as other:
+        assert other.job(large.id).download(tmp_path / "same.png").is_file()
+
+
+# -- posters ---------------------------------------------------------------------------
+
+
+URL = "https://media.test/a.mp4"
+
+
+class Media:
+    """Makes a poster of any file; fails while `fails` is set."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.fails = False
+
+    async def poster(self, url: str, max_px: int) -> bytes | None:
+        self.asked.append(url)
+        await asyncio.sleep(0)
+        out = BytesIO()
+        make_picture((320, 180), "teal").save(out, "JPEG")
+        return None if self.fails else out.getvalue()
+
+
+def posters_in(folder: Path, media: Any, clock: VirtualClock | None = None) -> Posters:
+    return Posters(media, PreviewCache(folder), clock or VirtualClock())
+
+
+def with_runner(test: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner() as runner:
+        runner.run(test)
+
+
+def width_px(jpeg: bytes | None) -> int:
+    return Image.open(BytesIO(jpeg or b"")).width
+
+
+def test_a_picture_is_made_once_for_all_sizes_and_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    with_runner(made_once(tmp_path))
+
+
+async def made_once(tmp_path: Path) -> None:
+    media = Media()
+    posters = posters_in(tmp_path, media)
+
+    wall, row = await asyncio.gather(
+        posters.find("media_1", URL, 240), posters.find("media_1", URL, 240)
+    )
+    assert wall == row == posters.known("media_1", 240)
+    assert width_px(wall) == 240
+    assert width_px(await posters.find("media_1", URL, 144)) == 144
+    later = posters_in(tmp_path, media)
+    assert later.known("media_1", 144) is None
+    assert width_px(await later.find("media_1", URL, 144)) == 144
+
+    assert media.asked == [URL]
+
+
+def test_a_failed_poster_is_tried_again_after_a_while(tmp_path: Path) -> None:
+    with_runner(tried_again(tmp_path))
+
+
+async def tried_again(tmp_path: Path) -> None:
+    media, clock = Media(), VirtualClock()
+    media.fails = True
+    posters = posters_in(tmp_path, media, clock)
+
+    for _ in range(2):
+        assert await posters.find("media_1", URL, 240) is None
+    assert media.asked == [URL]
+    media.fails = False
+    await clock.advance(AGAIN_AFTER_S)
+    assert width_px(await posters.find("media_1", URL, 240)) == 240
+
+
+def test_an_unreadable_result_has_no_poster(client: Client) -> None:
+    balance = f"{client.service.base_url}/v1/balance"
+
+    for url in (balance, "http://127.0.0.1:9/a.mp4", "nonsense", "http://[/a.mp4"):
+        assert client.io.call(client.components.posters.find, url, url, 144) is None

@@ -13,15 +13,9 @@ import mediakit as mk
 from tests.support.samples.media_samples import make_png
 from tests.support.service_in_memory import API, KEY, ServiceInMemory
 
-PATIENCE_S = 60.0
 HALF = "a kite \ud83d"
 CLIP: dict[str, Any] = {"duration": 5}
 BOUND = '[functions]\n"text-to-video" = "a/b/c"\n'
-
-
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
 
 
 @pytest.fixture
@@ -69,7 +63,7 @@ def test_a_file_whose_name_is_not_utf8_is_uploaded(
     make_png(tmp_path / "cat.png").rename(os.fsdecode(name))
     file = Path(os.fsdecode(name))
     assert client.estimate("image-upscale", image_url=file).high
-    client.submit("image-upscale", image_url=str(file)).wait(PATIENCE_S)
+    client.submit("image-upscale", image_url=str(file)).wait()
     assert len(service.posts) == 1
 
 
@@ -77,7 +71,7 @@ def test_a_file_whose_name_is_not_utf8_is_uploaded(
 def test_a_destination_that_cannot_be_named_is_refused_in_a_sentence(
     client: mk.Client, path: str
 ) -> None:
-    job = client.submit("text-to-video", prompt="a boat", **CLIP).wait(PATIENCE_S)
+    job = client.submit("text-to-video", prompt="a boat", **CLIP).wait()
     with pytest.raises(mk.InputError, match="path"):
         job.download(path)
 
@@ -119,7 +113,7 @@ def test_deeply_nested_or_huge_settings_are_rejected(
     [" {} ", "{}\n", "'{}'", '"{}"', f"{API}/v1/media/jobs/{{}}", "`{}`"],
 )
 def test_a_pasted_id_is_recognised(client: mk.Client, pasted: str) -> None:
-    job = client.submit("text-to-video", prompt="a boat", **CLIP).wait(PATIENCE_S)
+    job = client.submit("text-to-video", prompt="a boat", **CLIP).wait()
     assert client.job(pasted.format(job.id)).id == job.id
     rows = client.history.rebuild(pasted.format(job.id), deliveries=False)
     assert rows.job_id.tolist() == [job.id]

@@ -11,21 +11,17 @@ import httpx
 import pytest
 
 import mediakit as mk
+from tests.support.samples.media_samples import make_png
 from tests.support.service_in_memory import (
     CHARGE_MICRO_USD,
     COMPLETED,
     SETTLED,
     ServiceInMemory,
     says,
+    tells,
 )
 
-PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
-
-
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
 
 
 @pytest.fixture
@@ -34,21 +30,14 @@ def client(service: ServiceInMemory, tmp_path: Path) -> Iterator[mk.Client]:
         yield client
 
 
-def reads(**fields: Any) -> Any:
-    async def answer(job_id: str, _: int) -> httpx.Response:
-        return httpx.Response(200, json={"id": job_id, **fields})
-
-    return answer
-
-
 @pytest.mark.parametrize("status", ["succeeded", "COMPLETED", "expired", "done"])
 def test_a_job_of_another_status_with_its_output_has_completed(
     service: ServiceInMemory, client: mk.Client, status: str, tmp_path: Path
 ) -> None:
-    service.on_read = reads(**{**COMPLETED, "status": status})
+    service.on_read = tells(**{**COMPLETED, "status": status})
     job = client.run("text-to-video", **CLIP)
     assert job.status == "completed"
-    assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+    assert job.settle().charge_micro_usd == CHARGE_MICRO_USD
     assert job.download(tmp_path).exists()
 
 
@@ -56,7 +45,7 @@ def test_a_job_of_another_status_with_its_output_has_completed(
 def test_a_job_of_another_status_that_is_charged_and_has_no_output_has_failed(
     service: ServiceInMemory, client: mk.Client, status: str
 ) -> None:
-    service.on_read = reads(status=status, output=None, billing=SETTLED)
+    service.on_read = tells(status=status, output=None, billing=SETTLED)
     with pytest.raises(mk.JobFailedError, match=r"It was charged \$0\.34"):
         client.run("text-to-video", **CLIP)
     assert client.reserved_micro_usd() == 0
@@ -65,7 +54,7 @@ def test_a_job_of_another_status_that_is_charged_and_has_no_output_has_failed(
 def test_a_failed_job_whose_error_is_a_string_shows_it(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
-    service.on_read = reads(status="failed", error="the GPU is gone", billing=None)
+    service.on_read = tells(status="failed", error="the GPU is gone", billing=None)
     with pytest.raises(mk.JobFailedError, match="the GPU is gone") as caught:
         client.run("text-to-video", **CLIP)
     assert caught.value.code == "provider_error"
@@ -75,18 +64,15 @@ def test_a_failed_job_whose_error_is_a_string_shows_it(
 def test_a_job_is_read_from_any_2xx_response(
     service: ServiceInMemory, client: mk.Client, status: int
 ) -> None:
-    async def answer(job_id: str, _: int) -> httpx.Response:
-        return httpx.Response(status, json={"id": job_id, **COMPLETED})
-
-    service.on_read = answer
+    service.on_read = tells(status, **COMPLETED)
     job = client.run("text-to-video", **CLIP)
-    assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
+    assert job.settle().charge_micro_usd == CHARGE_MICRO_USD
 
 
 def test_an_unknown_status_is_reported_at_once(
     service: ServiceInMemory, client: mk.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    unknown = reads(status="archiving", billing=None)
+    unknown = tells(status="archiving", billing=None)
     service.on_read = service.in_turn(unknown, unknown, service.completes)
     with caplog.at_level(logging.WARNING, "mediakit.client"):
         client.run("text-to-video", **CLIP)
@@ -161,3 +147,57 @@ def test_a_refused_webhook_is_still_named(
     with pytest.raises(mk.InputError) as caught:
         client.submit("text-to-video", **CLIP, webhook_url="https://10.0.0.1/")
     assert caught.value.field == "webhook_url"
+
+
+# -- a service that is busy ------------------------------------------------------------
+
+
+class BusyService(ServiceInMemory):
+    """Refuses the first grants and the first requests to erase."""
+
+    def __init__(self, status: int, refusals: int) -> None:
+        super().__init__()
+        self.status = status
+        self.left = {"/v1/media/uploads": refusals, "/v1/media/jobs/media_1": refusals}
+
+    async def handle(self, request: httpx.Request) -> httpx.Response:
+        path, is_read = request.url.path, request.method == "GET"
+        if not is_read and self.left.get(path, 0) > 0:
+            self.left[path] -= 1
+            return httpx.Response(self.status, text="busy")
+        if request.method == "DELETE":
+            body = {"id": "media_1", **COMPLETED, "deleted_at": "2026-11-29T12:00:00Z"}
+            return httpx.Response(200, json={**body, "output": None})
+        return await super().handle(request)
+
+
+def client_of(service: ServiceInMemory, home: Path) -> mk.Client:
+    return service.client(home)
+
+
+@pytest.mark.parametrize("status", [425, 429, 500, 502, 503, 504])
+def test_temporarily_refused_grants_and_erasures_are_retried(
+    tmp_path: Path, status: int
+) -> None:
+    service = BusyService(status, refusals=2)
+    picture = make_png(tmp_path / "cat.png")
+    with client_of(service, tmp_path / "home") as client:
+        job = client.submit("image-upscale", image_url=picture).wait()
+        job.erase()
+
+    assert set(service.left.values()) == {0}
+    assert len(service.posts) == 1
+
+
+def test_a_service_that_stays_busy_fails_the_upload_with_a_readable_message(
+    tmp_path: Path,
+) -> None:
+    service = BusyService(503, refusals=1_000)
+    picture = make_png(tmp_path / "cat.png")
+    with (
+        client_of(service, tmp_path / "home") as client,
+        pytest.raises(mk.MediakitError, match="503"),
+    ):
+        client.submit("image-upscale", image_url=picture)
+
+    assert service.posts == []

@@ -33,7 +33,6 @@ def client_of(storage: Storage, home: Path, clock: AdvancingClock | None = None)
         Service(storage.base_url, API_KEY),
         history=History(home / "history.sqlite3"),
         clock=clock or AdvancingClock(),
-        timeout_s=60,
     )
 
 

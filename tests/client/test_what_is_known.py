@@ -27,7 +27,6 @@ from tests.support.servers.scripted_server import (
 )
 
 KEY = "key-0123456789abcdef"
-PATIENCE_S = 60.0
 BALANCE = {"balance_micro_usd": 9_000_000}
 NOT_KNOWN = "not known whether the job was created"
 
@@ -94,7 +93,7 @@ def test_a_submit_interrupted_by_closing_has_an_unknown_outcome(
         client = async_client(Service(base_url, KEY), history=history)
         fields: dict[str, Any] = {"prompt": "a kite", "duration": 3}
         submitting = asyncio.ensure_future(client.submit("text-to-video", **fields))
-        await asyncio.to_thread(arrived.wait, PATIENCE_S)
+        await asyncio.to_thread(arrived.wait)
         await client.close()
         with pytest.raises(MediakitError) as caught:
             await submitting
@@ -128,7 +127,7 @@ def test_a_sidecar_is_readable_by_its_owner_only_and_has_no_webhook_url(
     hook = "http://127.0.0.1:9/hook?token=hook-secret"
     with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
         job = client.submit("text-to-image", prompt="a kite", webhook_url=hook)
-        saved = job.wait(PATIENCE_S).download(tmp_path / "kite.png")
+        saved = job.wait().download(tmp_path / "kite.png")
         beside = Path(f"{saved}.json")
 
         assert "hook-secret" not in beside.read_text()

@@ -215,7 +215,7 @@ def assert_bought_once(server: Server, program: Program) -> None:
     with program.connect() as client:
         jobs = [client.submit(cell.kind, **cell.call) for cell in program.cells]
         assert all(job.reused for job in jobs)
-        charges = {job.id: job.settle(PATIENCE_S).charge_micro_usd for job in jobs}
+        charges = {job.id: job.settle().charge_micro_usd for job in jobs}
         assert list(charges.values()) == prices
         remembered = client.history.frame().set_index("job_id")
         assert dict(remembered["charge_micro_usd"]) == charges

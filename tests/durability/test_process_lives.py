@@ -33,8 +33,6 @@ from tests.support import zygote
 from tests.support.clients import http_client
 from tests.support.samples.media_samples import make_png
 
-PATIENCE_S = 60.0
-
 
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
@@ -184,13 +182,13 @@ if child == 0:
     errors = [error_of(again), error_of(made.wait), error_of(client.balance)]
     with mk.Client() as client:
         same = again()
-        same.wait(60).settle(60)
+        same.wait().settle()
         told = [errors, same.id == made.id, same.status]
     os.write(writer, json.dumps(told).encode())
     raise SystemExit
 _, status = os.waitpid(child, 0)
 print(os.read(reader, 10_000).decode())
-made.wait(60).settle(60)
+made.wait().settle()
 print(json.dumps([again().id == made.id, made.status]))
 print(status)
 print(len(client.history.frame()))
@@ -229,7 +227,7 @@ codes = []
 for number in range(12):
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(600)
         with mk.Client() as own:
             own.submit("text-to-video", prompt=f"child {number}", duration=3)
         os._exit(0)
@@ -258,7 +256,7 @@ class Slow:
     @cached_property
     def number(self):
         begun.set()
-        done.wait(60)
+        done.wait()
         return 7
 
 thread = threading.Thread(target=lambda: Slow().number)
@@ -266,7 +264,7 @@ thread.start()
 begun.wait()
 child = os.fork()
 if child == 0:
-    signal.alarm(60)
+    signal.alarm(600)
     done.set()
     os._exit(Slow().number)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -410,14 +408,14 @@ def test_two_loops_at_once_use_one_async_client(
     together = threading.Barrier(2)
 
     async def use(name: str) -> list[str]:
-        together.wait(PATIENCE_S)
+        together.wait()
         jobs = [
             await client.submit("text-to-image", prompt=prompt)
             for prompt in ("both loops", name)
         ]
         for job in jobs:
-            await job.wait(PATIENCE_S)
-            await job.settle(PATIENCE_S)
+            await job.wait()
+            await job.settle()
         return [job.id for job in jobs]
 
     def loop(name: str) -> list[str]:
@@ -453,12 +451,11 @@ def test_closing_on_another_loop_ends_waits_and_closes_all_connections(
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
-    assert waiting.wait(PATIENCE_S)
+    assert waiting.wait()
     with asyncio.Runner() as runner:
         runner.run(client.aclose())
-    thread.join(PATIENCE_S)
+    thread.join()
 
-    assert not thread.is_alive()
     assert "closed" in said[0]
     assert "continues" in said[0]
 
@@ -589,7 +586,7 @@ def test_closing_ends_a_call_that_waits(idle: RunningSandbox, tmp_path: Path) ->
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(job.wait)
         client.close()
-        error = waiting.exception(PATIENCE_S)
+        error = waiting.exception()
 
     assert isinstance(error, MediakitError)
     assert "closed" in str(error)
@@ -611,8 +608,7 @@ def test_a_task_that_waits_when_the_client_closes_gets_an_error(
             waiting = asyncio.ensure_future(waits[call]())
             await asyncio.wait([waiting], timeout=0.5)
             assert not waiting.done()
-        async with asyncio.timeout(PATIENCE_S):
-            [error] = await asyncio.gather(waiting, return_exceptions=True)
+        [error] = await asyncio.gather(waiting, return_exceptions=True)
         assert isinstance(error, BaseException)
         return error, job.id
 

@@ -23,7 +23,7 @@ import json, sys
 import mediakit as mk
 client = mk.connect()
 frame = client.history.frame()
-job = client.job(frame.loc[0, "job_id"]).wait(120).settle(60)
+job = client.job(frame.loc[0, "job_id"]).wait().settle()
 again = client.submit("text-to-video", prompt="killed", duration=3)
 print(json.dumps({
     "rows": len(client.history.frame()),

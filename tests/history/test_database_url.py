@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -10,6 +11,8 @@ from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import History
+from tests.support.servers.postgres import USER, postgres
+from tests.support.servers.serving import free_port
 from tests.support.submissions import job, submission
 
 
@@ -102,21 +105,14 @@ def test_any_of_the_usual_postgres_urls_opens_the_same_history(postgres_url):
         "postgresql://me:hunter2@127.0.0.1:{port}/team?connect_timeout=hunter2",
     ],
 )
-def test_a_postgres_out_of_reach_is_named_without_its_password(url, free_port):
+def test_a_postgres_out_of_reach_is_named_without_its_password(url):
     with pytest.raises(InputError) as caught:
-        History(url.format(port=free_port))
+        History(url.format(port=free_port()))
     assert "history must be a database" in str(caught.value)
     assert "(got '127.0.0.1/team')" in str(caught.value)
     assert "Nothing was changed. Set MEDIAKIT_HISTORY to another" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "hunter2" not in str(caught.value)
-
-
-@pytest.fixture
-def free_port():
-    from tests.support.servers.serving import free_port
-
-    return free_port()
 
 
 def cut_all_connections(postgres_url):
@@ -189,3 +185,48 @@ def test_a_repr_of_a_postgres_history_shows_no_user_and_no_password(postgres_url
     with History(url) as history:
         assert repr(history).startswith("History('test_")
         assert "hunter2" not in repr(history)
+
+
+# -- over TCP --------------------------------------------------------------------------
+
+
+PASSWORD = "p@ss:w/rd-of-the-team"
+QUOTED = "p%40ss%3Aw%2Frd-of-the-team"
+ALLOWED = b"""local all postgres trust
+host all all 127.0.0.1/32 scram-sha-256
+"""
+
+
+def url(port: int, password: str = QUOTED) -> str:
+    return f"postgresql://team:{password}@localhost:{port}/kites"
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    port = free_port()
+    more = {"listen_addresses": "127.0.0.1", "port": str(port)}
+    with postgres({"pg_hba.conf": ALLOWED}, **more) as socket_dir:
+        place = f"host={socket_dir} port={port} user={USER}"
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute("SET password_encryption = 'scram-sha-256'")
+            connection.execute(f"CREATE USER team PASSWORD '{PASSWORD}'".encode())
+            connection.execute("CREATE DATABASE kites OWNER team")
+        yield port
+
+
+@pytest.mark.soak
+def test_a_history_opens_with_a_password(port: int) -> None:
+    with History(url(port)) as history:
+        assert len(history.frame()) == 0
+        assert PASSWORD not in repr(history)
+        assert QUOTED not in repr(history)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("wrong", ["sesame-9", ""])
+def test_a_wrong_password_is_a_sentence_without_it(port: int, wrong: str) -> None:
+    with pytest.raises(MediakitError) as refused:
+        History(url(port, wrong)).frame()
+
+    assert "localhost" in str(refused.value)
+    assert "sesame-9" not in str(refused.value)

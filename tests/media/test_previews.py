@@ -6,27 +6,12 @@ import errno
 from pathlib import Path
 
 import av
-import numpy as np
 import pytest
 
 from mediakit.decoding import decoder_environment
 from mediakit.media import previews
 from mediakit.media.previews import make_preview, write_preview
 from tests.support.samples.media_samples import make_mp3, make_mp4
-
-
-def make_prores(path: Path) -> Path:
-    """Write a ProRes clip of half a second, 96 by 54 pixels."""
-    picture = np.full((54, 96, 3), 120, np.uint8)
-    with av.open(str(path), "w", format="mov") as file:
-        video = file.add_stream("prores_ks", rate=24)
-        assert isinstance(video, av.VideoStream)
-        video.width, video.height, video.pix_fmt = 96, 54, "yuv422p10le"
-        for _ in range(12):
-            frame = av.VideoFrame.from_ndarray(picture, "rgb24")
-            file.mux(video.encode(frame.reformat(format="yuv422p10le")))
-        file.mux(video.encode(None))
-    return path
 
 
 @pytest.mark.parametrize(
@@ -45,14 +30,6 @@ def test_a_copy_is_small_plays_everywhere_and_keeps_its_sound(
         assert picture.frames == 6
         assert sound.codec_context.name == "aac"
         assert copy.duration == pytest.approx(250_000, abs=100_000)
-
-
-def test_a_prores_mov_of_odd_shape_is_copied_too(tmp_path: Path) -> None:
-    write_preview(make_prores(tmp_path / "a.mov"), tmp_path / "copy.mp4")
-    with av.open(str(tmp_path / "copy.mp4")) as copy:
-        assert copy.streams.video[0].codec_context.name == "h264"
-        assert copy.streams.video[0].width == 96
-        assert not copy.streams.audio
 
 
 def test_a_copy_ends_after_its_longest_time_and_drops_frames_that_are_too_many(

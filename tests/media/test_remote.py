@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import time
 from io import BytesIO
 from pathlib import Path
 from types import FrameType
@@ -12,7 +11,9 @@ from typing import Literal
 
 import av
 import pytest
+from PIL import Image
 
+from mediakit import Client
 from mediakit.client.http import HttpClient
 from mediakit.client.io_thread import io_thread
 from mediakit.media import probe
@@ -20,6 +21,7 @@ from mediakit.media.remote import MAX_BYTES, probe_url
 from mediakit.media_limits import MediaInfo, MediaName
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
 from tests.support.servers.file_server import PIECE_BYTES, FileServer
+from tests.support.waiting import until
 
 FAR_BYTES = 8_000_000
 
@@ -215,12 +217,14 @@ def test_a_server_that_falls_silent_in_the_middle_of_a_read_is_abandoned_in_sile
 
 def wait_for_readers() -> None:
     """Wait until the reader threads have nothing left to do."""
-    deadline_s = time.monotonic() + 30
-    while any(
-        "readinto" in frame_names(frame) for frame in sys._current_frames().values()
-    ):
-        assert time.monotonic() < deadline_s, "a reader waits for ever"
-        time.sleep(0.01)
+    until(
+        lambda: (
+            not any(
+                "readinto" in frame_names(frame)
+                for frame in sys._current_frames().values()
+            )
+        )
+    )
 
 
 def frame_names(frame: FrameType | None) -> set[str]:
@@ -242,3 +246,20 @@ def test_a_url_and_its_signature_reach_no_log(
     assert "is not known" in caplog.text
     ours = [r.getMessage() for r in caplog.records if r.name.startswith("mediakit")]
     assert not any("secret" in line for line in ours)
+
+
+def test_a_turned_clip_at_a_url_is_checked_at_the_size_that_is_shown(
+    client: Client, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "a.mp4", (128, 64), 2.0, rotation_degrees=-90)
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        key: tuple[MediaName, str] = ("video", server.url("a.mp4"))
+        remote = client.components.remote_media
+        info = client.io.call(remote.probe, [key])[key]
+        jpeg = client.io.call(remote.poster, key[1], 320)
+
+    assert info is not None
+    assert jpeg is not None
+    assert (info.width, info.height) == (64, 128)
+    with Image.open(BytesIO(jpeg)) as poster:
+        assert poster.size == (64, 128)

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from mediakit.voila import main
 from tests.support.servers.serving import ROOT, apart, free_port, serving
 
 FINDER = ROOT / "tools" / "find_chromium.py"
@@ -82,3 +84,23 @@ def test_a_missing_chromium_is_installed_where_it_may_be(tmp_path: Path) -> None
     found = find_chromium("--install", PATH=str(tmp_path))
     assert found.stdout == f"{browser}\n"
     assert found.stderr.splitlines()[0] == "update"
+
+
+# -- voila -----------------------------------------------------------------------------
+
+
+def test_its_pages_ask_for_a_token_and_are_gone_with_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    served: list[Path] = []
+
+    def serve(arguments: list[str]) -> None:
+        folder, *options = arguments
+        assert options == ["--token", "--port=9000"]
+        served.extend(sorted(Path(folder).iterdir()))
+
+    monkeypatch.setitem(sys.modules, "voila.app", SimpleNamespace(main=serve))
+    main(["--port=9000"])
+
+    assert [path.name for path in served] == ["dashboard.ipynb", "studio.ipynb"]
+    assert not any(path.exists() for path in served)

@@ -134,7 +134,7 @@ def test_another_user_of_the_machine_reads_and_changes_nothing(
 
     command = [sys.executable, "-I", "-c", INTRUDER, api.running.base_url]
     run = subprocess.run(
-        [*command, str(folder), job["id"]], capture_output=True, text=True, timeout=60
+        [*command, str(folder), job["id"]], capture_output=True, text=True
     )
 
     refused = run.stdout.split()

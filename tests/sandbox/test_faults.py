@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mediakit.api_models import ErrorCode
 from mediakit.errors import ServiceError
 from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.exchange import RequestError
-from mediakit.sandbox.faults import KINDS, read_rule
-from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+from mediakit.sandbox.faults import KINDS, read_rule, requested_failure
+from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.support.waiting import until
 
 VIDEO, UPSCALE = "text-to-video", "image-upscale"
@@ -153,9 +154,7 @@ def raw_answer(api: Api, request: str) -> tuple[bytes, bytes]:
     url = httpx.URL(api.running.base_url)
     lines = [f"{request} HTTP/1.1", f"Host: {url.netloc.decode()}"]
     lines += [f"X-API-Key: {api.running.api_key}", "", ""]
-    with socket.create_connection(
-        (url.host, url.port or 80), timeout=PATIENCE_S
-    ) as client:
+    with socket.create_connection((url.host, url.port or 80)) as client:
         client.sendall("\r\n".join(lines).encode())
         came = b"".join(iter(lambda: client.recv(1_000), b""))
     head, _, body = came.partition(b"\r\n\r\n")
@@ -342,3 +341,50 @@ def test_a_sandbox_that_is_started_again_has_no_faults(
 def test_an_invalid_fault_raises_a_readable_error_in_python(calm: Api) -> None:
     with pytest.raises(ServiceError, match=r"^kind: got 'flood', accepted: one of "):
         calm.running.fault("flood")
+
+
+# -- failures that a request asks for --------------------------------------------------
+
+
+REJECTION_STATUS = {
+    "insufficient_balance": 403,
+    "cycle_limit_exceeded": 403,
+    "admission_suspended": 403,
+    "rate_limited": 429,
+    "provider_unavailable": 503,
+}
+CODES = [code.value for code in ErrorCode]
+
+
+@pytest.mark.spec("7.3")
+@pytest.mark.parametrize("code", CODES)
+def test_a_job_fails_with_the_code_that_its_prompt_asks_for(
+    api: Api, code: str
+) -> None:
+    before = api.balance()
+    answer = api.post("text-to-video", {"prompt": f"a kite sandbox:fail={code}"})
+    job = api.settled(answer.json()["id"])
+
+    assert answer.status_code == REJECTION_STATUS.get(code, 200)
+    assert ("Retry-After" in answer.headers) == (code == "rate_limited")
+    assert (job["status"], job["error"]["code"]) == ("failed", code)
+    assert f"sandbox:fail={code}" in job["error"]["message"]
+    assert job["billing"] == {"state": "settled", "charge_micro_usd": 0}
+    assert "output" not in job
+    assert api.balance() == before
+
+
+@pytest.mark.spec("7.3")
+def test_a_function_without_a_prompt_is_asked_in_the_url_of_a_medium(api: Api) -> None:
+    url = api.upload("image/png", png()) + "#sandbox:fail=content_moderation"
+    job = api.ended(api.submit("image-upscale", {"image_url": url})["id"])
+
+    assert job["error"]["code"] == "content_moderation"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["fail", "sandbox:fail=", "sandbox:fail=nonsense", "sandbox fail=internal"],
+)
+def test_other_texts_ask_for_nothing(prompt: str) -> None:
+    assert requested_failure({"prompt": prompt}) is None

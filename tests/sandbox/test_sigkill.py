@@ -20,7 +20,6 @@ from mediakit.money import MICRO_PER_USD
 from tests.sandbox.conftest import png
 from tests.support.sandbox.killing import (
     OPENING_USD,
-    PATIENCE_S,
     Acknowledged,
     Load,
     Server,
@@ -89,7 +88,7 @@ def test_a_sandbox_killed_at_random_moments_loses_and_duplicates_nothing(
             work.result()
     killing_s = time.monotonic() - started_s
     with server.http() as http:
-        until(lambda: all_is_done(http, server), PATIENCE_S)
+        until(lambda: all_is_done(http, server))
         assert_every_job_ended_once(http, server, known)
         assert_every_upload_is_whole(http, known)
     assert_every_end_was_announced(receiver, known)

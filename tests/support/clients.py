@@ -38,5 +38,5 @@ def http_client(base_url: str, api_key: str) -> httpx.Client:
         headers={"X-API-Key": api_key},
         trust_env=False,
         verify=False,
-        timeout=60,
+        timeout=None,
     )

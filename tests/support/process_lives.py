@@ -52,7 +52,7 @@ Phase = Literal[
 GAVE_UP = 3
 KILLED = -signal.SIGKILL
 AT_ONCE_N = 8
-PATIENCE_S = 60.0
+PATIENCE_S = 600.0
 READ_BYTES = 65_536
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -142,9 +142,9 @@ def buy_in_turn(
             tell("before a claim")
             job = client.submit(cell.kind, **cell.call)
             tell("while watching")
-            jobs.append(job.wait(PATIENCE_S))
+            jobs.append(job.wait())
         for job in jobs:
-            job.settle(PATIENCE_S)
+            job.settle()
 
 
 async def buy_at_once(
@@ -163,8 +163,8 @@ async def buy_at_once(
                 tell("before a claim")
                 job = await client.submit(cell.kind, **cell.call)
                 tell("while watching")
-                await job.wait(PATIENCE_S)
-            await job.settle(PATIENCE_S)
+                await job.wait()
+            await job.settle()
 
         await asyncio.gather(*map(buy, cells))
 

@@ -117,6 +117,23 @@ class ServiceInMemory:
 
         return answer
 
+    def by_job(self, **answers: Answer) -> Answer:
+        """Give answers of their own about some jobs; the others complete."""
+
+        async def answer(job_id: str, before: int) -> httpx.Response:
+            return await answers.get(job_id, self.completes)(job_id, before)
+
+        return answer
+
+
+def tells(code: int = 200, /, **fields: Any) -> Answer:
+    """Say the same of every job, with a status code of HTTP."""
+
+    async def answer(job_id: str, _: int) -> httpx.Response:
+        return httpx.Response(code, json={"id": job_id, **fields})
+
+    return answer
+
 
 def says(response: httpx.Response) -> Answer:
     """Return the same response to every request."""

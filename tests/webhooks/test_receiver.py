@@ -23,7 +23,7 @@ from mediakit.clock import SystemClock
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.webhooks import Event, Receiver, receiver, receiving
 from tests.sandbox.conftest import Api
-from tests.support.servers.asgi_server import PATIENCE_S, serve
+from tests.support.servers.asgi_server import serve
 from tests.webhooks.messages import (
     OTHER_SECRET,
     SECRET,
@@ -51,7 +51,7 @@ class Desk:
 
     def until(self, n: int) -> list[Event]:
         with self._came:
-            assert self._came.wait_for(lambda: len(self.events) >= n, PATIENCE_S)
+            self._came.wait_for(lambda: len(self.events) >= n)
             return list(self.events)
 
 
@@ -77,7 +77,6 @@ def raw(url: str, content: bytes) -> bytes:
     """Send bytes and nothing more; return all that is answered until it ends."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname or "", parts.port or 0)) as line:
-        line.settimeout(PATIENCE_S)
         line.sendall(content)
         answer = b""
         while more := line.recv(65_536):

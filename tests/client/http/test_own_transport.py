@@ -30,7 +30,6 @@ from tests.support.service_in_memory import (
 )
 
 KEY = "key-0123456789abcdef"
-PATIENCE_S = 60.0
 
 
 class ClosingTransport(httpx.MockTransport):
@@ -53,11 +52,6 @@ def client_of(
     transport: httpx.AsyncBaseTransport, home: Path, **more: Any
 ) -> mk.Client:
     return mk.Client(API, KEY, **settings(transport, home), **more)
-
-
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
 
 
 @pytest.fixture
@@ -90,7 +84,7 @@ def test_a_client_sends_everything_through_a_users_transport_and_asks_no_proxy(
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url())
         with client_of(httpx.MockTransport(service.handle), tmp_path) as client:
-            job = client.run("image-upscale", image_url=picture, timeout_s=PATIENCE_S)
+            job = client.run("image-upscale", image_url=picture)
             saved = job.download(tmp_path / "result.mp4")
 
     assert job.charge_micro_usd == CHARGE_MICRO_USD
@@ -105,7 +99,7 @@ def test_an_awaited_client_calls_the_users_transport_on_the_io_thread(
         transport = httpx.MockTransport(service.handle)
         async with mk.AsyncClient(API, KEY, **settings(transport, tmp_path)) as client:
             job = await client.submit("image-upscale", image_url=picture)
-            await job.settle(PATIENCE_S)
+            await job.settle()
             assert asyncio.get_running_loop() is not io_thread().loop
             return await job.download(tmp_path / "result.mp4")
 
@@ -137,7 +131,7 @@ def test_a_router_of_respx_serves_a_client(
     router.route().mock(side_effect=service.handle)
     with client_of(httpx.MockTransport(router.async_handler), tmp_path) as client:
         assert client.balance().balance_micro_usd == 5_000_000
-        job = client.run("text-to-image", prompt="a kite", timeout_s=PATIENCE_S)
+        job = client.run("text-to-image", prompt="a kite")
         saved = job.download(tmp_path / "result.mp4")
 
     assert saved.read_bytes() == OUTPUT

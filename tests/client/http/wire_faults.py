@@ -18,7 +18,7 @@ Change = Callable[[bytes], bytes]
 SUBMIT, READ, BALANCE, FETCH = OPERATIONS = ("submit", "read", "balance", "fetch")
 SECRET = "s3cret"
 ELSEWHERE = "/elsewhere"
-PATIENT_S = 20.0
+PATIENT_S = 300.0
 SLOW_S = 0.8
 IMPATIENT_S = 0.3
 PAUSE_S = 0.05

@@ -19,7 +19,6 @@ from mediakit.client import AsyncJob
 from mediakit.client.io_thread import io_thread
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page, page
 
-PATIENCE_S = 60.0
 CLIP = {"url": "https://files.example.com/clip.mp4", "content_type": "video/mp4"}
 JOB = {
     "id": "media_1",
@@ -44,12 +43,11 @@ def test_the_first_use_of_a_client_leaves_the_loop_free(
     first_use: Callable[[AsyncClient], Awaitable[None]], tmp_path: Path
 ) -> None:
     asked, loop_is_free = threading.Event(), threading.Event()
-    was_free: list[bool] = []
 
     def status(visit: Visit) -> None:
         visit.request()
         asked.set()
-        was_free.append(loop_is_free.wait(20.0))  # only the user's loop can set it
+        loop_is_free.wait()  # only the user's loop can set it
         visit.say(page(b"{}", status="404 No"))
 
     def answer(visit: Visit) -> None:
@@ -59,15 +57,13 @@ def test_the_first_use_of_a_client_leaves_the_loop_free(
     async def main(base_url: str) -> None:
         client = AsyncClient(base_url, "key-0123456789", home=tmp_path)
         using = asyncio.ensure_future(first_use(client))
-        await asyncio.to_thread(asked.wait, PATIENCE_S)
+        await asyncio.to_thread(asked.wait)
         loop_is_free.set()
         await using
         await client.aclose()
 
     with ScriptedServer(status, answer) as server, asyncio.Runner() as runner:
         runner.run(main(server.base_url))
-
-    assert was_free == [True]
 
 
 def hosted(answer: Callable[[httpx.Request], object], home: Path) -> AsyncClient:

@@ -39,7 +39,6 @@ from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.servers.file_server import FileServer
 from tests.support.servers.serving import free_port
 
-PATIENCE_S = 60.0
 WRONG_KEY = "mk_wrong+key/0123456789=="
 PASSWORD = "p@ss/word-0123456789"
 

@@ -54,7 +54,7 @@ class Row:
     words: str = ""
     sent: bool | None = True
     asked_s: int = 0
-    timeout_s: float = 30.0
+    timeout_s: float = 300.0
 
 
 def once(kind: str, **parameters: Any) -> tuple[Fault, ...]:

@@ -16,22 +16,17 @@ from tests.support.service_in_memory import (
     SETTLED,
     ServiceInMemory,
     says,
+    tells,
 )
 
-PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 CHARGED = r"It was charged \$0\.34, although failed jobs should not be"
 FREE = {"state": "settled", "charge_micro_usd": 0}
 
 
-def failed(job_id: str, code: str, billing: object = SETTLED) -> dict[str, Any]:
+def failed(code: str, billing: object = SETTLED) -> dict[str, Any]:
     error = {"code": code, "message": "No luck."}
-    return {"id": job_id, "status": "failed", "error": error, "billing": billing}
-
-
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
+    return {"status": "failed", "error": error, "billing": billing}
 
 
 @pytest.fixture
@@ -46,25 +41,20 @@ def rejects(service: ServiceInMemory, status: int, code: str, *billings: object)
     async def answer(key: str, before: int) -> httpx.Response:
         job_id = service.jobs.setdefault(key, f"media_{len(service.jobs) + 1}")
         billing = billings[min(before, len(billings) - 1)]
-        return httpx.Response(status, json=failed(job_id, code, billing))
+        return httpx.Response(status, json={"id": job_id, **failed(code, billing)})
 
-    async def read(job_id: str, _: int) -> httpx.Response:
-        return httpx.Response(200, json=failed(job_id, code, SETTLED))
-
-    service.on_read = read
+    service.on_read = tells(**failed(code))
     return answer
 
 
 def test_a_failed_job_that_was_charged_is_not_called_free(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
-    async def fails(job_id: str, _: int) -> httpx.Response:
-        return httpx.Response(200, json=failed(job_id, "provider_error"))
-
+    fails = tells(**failed("provider_error"))
     service.on_read = service.in_turn(service.runs, fails)
     job = client.submit("text-to-video", **CLIP)
     with pytest.raises(mk.JobFailedError, match=CHARGED) as caught:
-        job.wait(PATIENCE_S)
+        job.wait()
     assert "not charged" not in str(caught.value)
     results = client.sweep("text-to-video", **{**CLIP, "prompt": ["a kite"]}).run()
     results.wait()
@@ -75,10 +65,7 @@ def test_a_failed_job_that_was_charged_is_not_called_free(
 def test_a_failed_job_that_was_free_is_called_free(
     service: ServiceInMemory, client: mk.Client
 ) -> None:
-    async def fails(job_id: str, _: int) -> httpx.Response:
-        return httpx.Response(200, json=failed(job_id, "provider_error", FREE))
-
-    service.on_read = fails
+    service.on_read = tells(**failed("provider_error", FREE))
     with pytest.raises(mk.JobFailedError, match="Failed jobs are not charged"):
         client.run("text-to-video", **CLIP)
 
@@ -115,18 +102,13 @@ def test_a_replaced_attempt_that_was_charged_is_counted(
     code = "provider_unavailable"
     service.on_submit = rejects(service, 503, code, FREE, None, SETTLED)
 
-    async def read(job_id: str, _: int) -> httpx.Response:
-        if job_id == "media_3":
-            return httpx.Response(200, json=failed(job_id, code))
-        return await service.completes(job_id)
-
-    service.on_read = read
+    service.on_read = service.by_job(media_3=tells(**failed(code)))
     with pytest.raises(mk.ServiceError, match=CHARGED) as caught:
         client.submit("text-to-video", **CLIP)
     assert len(service.posts) == 3
     service.on_submit = service.accepts
     assert caught.value.job_id == "media_3"
-    client.job("media_3").retry().settle(PATIENCE_S)
+    client.job("media_3").retry().settle()
     assert client.spend.charges().job_id.tolist() == ["media_4", "media_3"]
     frame = client.history.frame()
     assert frame.charge_micro_usd.sum() == 2 * CHARGE_MICRO_USD
@@ -168,16 +150,11 @@ def test_a_repeated_retry_without_a_job_respects_budget_and_price(
     client: mk.Client,
     happens: Callable[[ServiceInMemory], None],
 ) -> None:
-    async def read(job_id: str, _: int) -> httpx.Response:
-        if job_id == "media_1":
-            body = failed(job_id, "provider_error", FREE)
-            return httpx.Response(200, json=body)
-        return await service.completes(job_id)
-
-    service.on_read = read
+    fails = tells(**failed("provider_error", FREE))
+    service.on_read = service.by_job(media_1=fails)
     job = client.submit("text-to-video", **CLIP)
     with pytest.raises(mk.JobFailedError):
-        job.wait(PATIENCE_S)
+        job.wait()
     happens(service)
     for _ in range(2):
         with pytest.raises(mk.MediakitError) as caught:
@@ -190,7 +167,7 @@ def test_a_repeated_retry_without_a_job_respects_budget_and_price(
     with pytest.raises(mk.PriceError):
         job.retry(max_price="$0.10")
     for prompt in ("a boat", "a gull"):
-        client.run("text-to-video", **{**CLIP, "prompt": prompt}).settle(PATIENCE_S)
+        client.run("text-to-video", **{**CLIP, "prompt": prompt}).settle()
     with pytest.raises(mk.BudgetError):
         job.retry()
     assert len(service.posts) == posts + 2

@@ -9,7 +9,6 @@ import socket
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
@@ -21,20 +20,21 @@ import pytest
 
 import mediakit as mk
 from mediakit.history import Entry, History
+from tests.client.conftest import Open
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.serving import free_port
 from tests.support.service_in_memory import (
     API,
     CHARGE_MICRO_USD,
+    KEY,
     Answer,
     ServiceInMemory,
     says,
+    tells,
 )
 from tests.support.waiting import until
 
-KEY = "key-0123456789abcdef"
 DAY_S = 86_400.0
-PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"duration": 5}
 NOT_FOUND = httpx.Response(404, json={"message": "no Route matched those values"})
 PAGE = httpx.Response(404, html="<html>404 Not Found</html>")
@@ -56,37 +56,6 @@ async def is_full(_: str, before: int) -> httpx.Response:
     error = {"code": "rate_limited", "message": "The queue is full."}
     job = {"id": f"media_full_{before}", "status": "failed", "error": error}
     return httpx.Response(429, json=job)
-
-
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
-
-
-@pytest.fixture
-def clock() -> AdvancingClock:
-    return AdvancingClock()
-
-
-Open = Callable[..., mk.Client]
-
-
-@pytest.fixture
-def opened(
-    service: ServiceInMemory, clock: AdvancingClock, tmp_path: Path
-) -> Iterator[Open]:
-    """Return a function that opens a client, as a new process would."""
-    clients: list[mk.Client] = []
-
-    def make(**how: Any) -> mk.Client:
-        how = {"clock": clock, "home": tmp_path, "catalog": mk.Catalog.default(), **how}
-        transport = httpx.MockTransport(service.handle)
-        clients.append(mk.Client(API, KEY, transport=transport, **how))
-        return clients[-1]
-
-    yield make
-    for client in clients:
-        client.close()
 
 
 def connected(service: ServiceInMemory, home: Path) -> mk.Client:
@@ -158,9 +127,9 @@ def test_an_unsent_request_of_a_closed_client_is_not_sent_on_the_next_connect(
     client = opened(clock=clock)
     with ThreadPoolExecutor(1) as threads:
         said = threads.submit(failed_submit, client)
-        assert waits.wait(PATIENCE_S)
+        assert waits.wait()
         client.close()
-        assert "Nothing was sent" in said.result(PATIENCE_S)
+        assert "Nothing was sent" in said.result()
 
     service.on_submit = service.accepts
     again = opened()
@@ -227,16 +196,13 @@ def test_the_same_call_moves_an_unanswered_submit_to_its_budget_or_sends_nothing
 def test_another_unanswered_take_or_attempt_is_moved_too(
     service: ServiceInMemory, opened: Open
 ) -> None:
-    async def first_fails(job_id: str, _: int) -> httpx.Response:
-        if job_id == "media_1":
-            return failed_job(job_id, error={"code": "timed_out", "message": ""})
-        return await service.runs(job_id)
-
-    service.on_read = first_fails
+    timed_out = tells(status="failed", error={"code": "timed_out", "message": ""})
+    runs = service.runs
+    service.on_read = service.by_job(media_1=timed_out, media_2=runs, media_3=runs)
     first = opened(budget="$5")
     job = first.submit("text-to-video", prompt="a kite", **CLIP)
     with pytest.raises(mk.JobFailedError):
-        job.wait(PATIENCE_S)
+        job.wait()
     service.on_submit = loses_its_answer(service)
     for ask in (job.next_take, job.retry):
         with pytest.raises(mk.ServiceError):
@@ -363,8 +329,8 @@ def test_concurrent_takes_of_two_clients_with_one_history_are_two_jobs(
     one, other = opened(budget="$0.40"), opened(budget="$0.40")
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(take, one)
-        assert first_waits.wait(PATIENCE_S)
-        assert take(other) != first.result(PATIENCE_S)
+        assert first_waits.wait()
+        assert take(other) != first.result()
     assert len(set(service.posts)) == 2 + rejections
     assert held_micro_usd(one) == held_micro_usd(other) == CHARGE_MICRO_USD
 
@@ -401,7 +367,7 @@ def test_a_404_for_an_accepted_job_is_read_again_and_its_hold_stays(
     job = client.submit("text-to-video", prompt="a kite", **CLIP)
     with pytest.raises(mk.BudgetError):
         client.submit("text-to-video", prompt="another", **CLIP)
-    job.wait(PATIENCE_S).settle(PATIENCE_S)
+    job.wait().settle()
     with pytest.raises(mk.BudgetError):
         client.run("text-to-video", prompt="another", **CLIP)
 
@@ -419,15 +385,15 @@ def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
     client = opened()
     job = client.submit("text-to-video", prompt="a kite", **CLIP)
     with pytest.raises(mk.NotFoundError, match=job.id):
-        job.wait(PATIENCE_S)
+        job.wait()
     assert clock.monotonic_s() > 100
     assert client.reserved_micro_usd() == CHARGE_MICRO_USD
     with pytest.raises(mk.GoneError):
         client.submit("text-to-video", prompt="a kite", **CLIP)
 
     service.on_read = service.completes
-    assert job.wait(PATIENCE_S) is job
-    job.settle(PATIENCE_S)
+    assert job.wait() is job
+    job.settle()
     assert job.charge_micro_usd == client.history.settled_total_micro_usd()
     assert client.reserved_micro_usd() == 0
 
@@ -439,7 +405,7 @@ def test_a_job_that_is_unknown_for_a_day_holds_nothing(
     client = opened()
     job = client.submit("text-to-video", prompt="a kite", **CLIP)
     with pytest.raises(mk.NotFoundError):
-        job.wait(PATIENCE_S)
+        job.wait()
     client.close()
 
     clock.skip(DAY_S)
@@ -447,7 +413,7 @@ def test_a_job_that_is_unknown_for_a_day_holds_nothing(
     assert client.reserved_micro_usd() == CHARGE_MICRO_USD
     (job,) = client.resume()
     with pytest.raises(mk.GoneError):
-        job.wait(PATIENCE_S)
+        job.wait()
     assert client.reserved_micro_usd() == 0
     assert opened().resume() == []
 
@@ -464,7 +430,7 @@ def test_the_same_call_returns_an_accepted_job_that_a_read_does_not_find_yet(
     job = client.submit("text-to-video", prompt="a kite", **CLIP)
     assert (job.id, job.reused) == (job_id, True)
     service.on_read = service.completes
-    job.wait(PATIENCE_S)
+    job.wait()
     assert len(service.posts) == 1
 
 
@@ -476,7 +442,7 @@ def interrupted(client: mk.Client, paused: threading.Event, *prompts: str) -> No
         for prompt in prompts:
             submit = client.core.submit("text-to-video", prompt=prompt, **CLIP)
             tasks.append(asyncio.create_task(submit))
-            assert await asyncio.to_thread(paused.wait, PATIENCE_S)
+            assert await asyncio.to_thread(paused.wait)
             paused.clear()
         for task in tasks:
             task.cancel()
@@ -500,7 +466,7 @@ def test_an_unsent_request_of_a_cancelled_call_is_not_sent_on_the_next_connect(
     class Stopping(AdvancingClock):
         async def sleep(self, seconds: float) -> None:
             paused.set()
-            await asyncio.sleep(PATIENCE_S)
+            await asyncio.Event().wait()
 
     service.on_submit = is_away(service) if waits_for == "network" else says_later
     client = opened(clock=Stopping())
@@ -538,7 +504,7 @@ def test_a_request_cancelled_while_the_file_is_locked_is_not_sent_later(
     async def cell() -> None:
         call = client.core.submit("text-to-video", prompt="a kite", **CLIP)
         task = asyncio.create_task(call)
-        assert await asyncio.to_thread(waits.wait, PATIENCE_S)
+        assert await asyncio.to_thread(waits.wait)
         task.cancel()
         other.rollback()
         with pytest.raises(asyncio.CancelledError):
@@ -562,7 +528,6 @@ def test_a_request_cancelled_while_connecting_is_not_sent_later(
 ) -> None:
     # It accepts connections, but never responds to the TLS handshake.
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent.settimeout(PATIENCE_S)
         url = f"https://127.0.0.1:{silent.getsockname()[1]}"
         settings: Any = {"home": tmp_path, "catalog": mk.Catalog.default()}
         client = mk.Client(url, "key", **settings)
@@ -615,9 +580,8 @@ def test_resume_polls_existing_jobs_first_and_sends_the_others_concurrently(
         under_way.append(key)
         if len(under_way) == len(prompts):
             all_sent.set()
-        async with asyncio.timeout(PATIENCE_S / 4):
-            await was_read.wait()
-            await all_sent.wait()
+        await was_read.wait()
+        await all_sent.wait()
         return await service.accepts(key)
 
     service.on_read, service.on_submit = completes, accepts
@@ -630,24 +594,18 @@ def test_resume_polls_existing_jobs_first_and_sends_the_others_concurrently(
 # -- jobs that ran, and jobs of two requests -----------------------------------------
 
 
-def failed_job(job_id: str, **more: Any) -> httpx.Response:
-    error = {"code": "provider_unavailable", "message": "The provider went away."}
-    return httpx.Response(
-        200, json={"id": job_id, "status": "failed", "error": error, **more}
-    )
+UNAVAILABLE = {"code": "provider_unavailable", "message": "The provider went away."}
+FAILED = {"status": "failed", "error": UNAVAILABLE, "runtime_s": 12.5}
 
 
 def test_a_job_that_ran_and_failed_as_unavailable_is_returned_by_the_same_call(
     service: ServiceInMemory, opened: Open
 ) -> None:
-    async def fails(job_id: str, _: int) -> httpx.Response:
-        return failed_job(job_id)
-
-    service.on_read = service.in_turn(service.runs, fails)
+    service.on_read = service.in_turn(service.runs, tells(**FAILED))
     client = opened()
     job = client.submit("text-to-video", prompt="a kite", **CLIP)
     with pytest.raises(mk.JobFailedError):
-        job.wait(PATIENCE_S)
+        job.wait()
     for _ in range(2):
         with pytest.raises(mk.JobFailedError, match="The same call returns this job"):
             client.submit("text-to-video", prompt="a kite", **CLIP)
@@ -659,14 +617,9 @@ def test_a_job_that_ran_and_failed_as_unavailable_is_returned_by_the_same_call(
 def test_a_job_that_ran_before_its_response_arrived_is_returned_by_the_same_call(
     service: ServiceInMemory, opened: Open
 ) -> None:
-    async def has_failed(key: str, _: int) -> httpx.Response:
-        return failed_job(service.jobs[key], runtime_s=12.5)
-
-    async def stays_failed(job_id: str, _: int) -> httpx.Response:
-        return failed_job(job_id)
-
+    has_failed = says(httpx.Response(200, json={"id": "media_1", **FAILED}))
     service.on_submit = service.in_turn(loses_its_answer(service), has_failed)
-    service.on_read = stays_failed
+    service.on_read = tells(**FAILED)
     client = opened()
     for _ in range(3):
         with pytest.raises(mk.JobFailedError, match="media_1"):
@@ -681,7 +634,7 @@ def test_requests_with_the_same_job_count_its_charge_once(
     service.on_submit = says(
         httpx.Response(200, json={"id": "media_1", "status": "queued"})
     )
-    client.submit("text-to-video", prompt="a kite", **CLIP).settle(PATIENCE_S)
+    client.submit("text-to-video", prompt="a kite", **CLIP).settle()
     for prompt in ("a boat", "a tree"):
         assert "media_1" in failed_submit(client, prompt)
 

@@ -20,7 +20,7 @@ from tests.support.priced_service import (
     PricedService,
 )
 from tests.support.samples.media_samples import make_mp4
-from tests.sweep.runs import PATIENCE_S, problems, statuses
+from tests.sweep.runs import problems, statuses
 from tests.sweep.service import Outcome
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}
@@ -35,7 +35,7 @@ def refused(error: PriceError) -> tuple[int | None, int | None, bool | None]:
 def test_another_take_is_not_sent_above_the_price_that_was_seen(
     priced: PricedService,
 ) -> None:
-    first = priced.connect("0.34").submit("text-to-video", **KITE).wait(PATIENCE_S)
+    first = priced.connect("0.34").submit("text-to-video", **KITE).wait()
     job = priced.connect("2.00").job(first.id)
     with pytest.raises(PriceError) as caught:
         job.next_take(max_price="$0.34")
@@ -54,7 +54,7 @@ def test_a_failed_job_is_not_sent_again_above_the_price_that_was_seen(
     priced.decide = lambda *_: Outcome(fails="provider_error", reads=1)
     first = priced.connect("0.34").submit("text-to-video", **KITE)
     with pytest.raises(mk.JobFailedError):
-        first.wait(PATIENCE_S)
+        first.wait()
     job = priced.connect("2.00").job(first.id)
     with pytest.raises(PriceError) as caught:
         job.retry(max_price=first.state.estimate)
@@ -104,14 +104,14 @@ def test_cells_whose_clip_has_grown_stay_unsent_and_show_both_prices(
     plan = client.sweep("video-upscale", video_url=str(clip), takes=2)
     before = client.balance().spendable_micro_usd
     make_mp4(clip, duration_s=LONG_S)
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     assert statuses(results) == {"unsent": 2}
     [said] = problems(results, "unsent")
     assert "$0.608 instead of $0.152" in said
     assert client.balance().spendable_micro_usd == before
 
     # Both prices were shown: a retry pays the price that was shown last.
-    results.retry().wait(PATIENCE_S)
+    results.retry().wait()
     assert statuses(results) == {"completed": 2}
     charges = results.frame()["charge_micro_usd"]
     assert list(charges) == [LONG_S * UPSCALE_MICRO_USD_PER_S] * 2
@@ -123,7 +123,7 @@ def test_cells_whose_clip_at_a_url_has_grown_stay_unsent(
     client = priced.connect("0.34")
     plan = client.sweep("video-upscale", video_url=CLIP_URL, takes=2)
     priced.grow()
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     assert statuses(results) == {"unsent": 2}
     [said] = problems(results, "unsent")
     assert "$0.608 instead of $0.152" in said
@@ -136,15 +136,15 @@ def test_a_failed_cell_is_not_sent_again_above_the_price_of_the_plan(
     priced.decide = lambda _, before: Outcome(fails=None if before else "internal")
     client = priced.connect("0.34")
     plan = client.sweep("video-upscale", video_url=CLIP_URL, takes=1)
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     assert statuses(results) == {"failed": 1}
     priced.grow()
-    results.retry().wait(PATIENCE_S)
+    results.retry().wait()
     assert statuses(results) == {"unsent": 1}
     [said] = problems(results, "unsent")
     assert "$0.608 instead of $0.152" in said
     assert len(priced.jobs) == 1
-    results.retry().wait(PATIENCE_S)
+    results.retry().wait()
     assert statuses(results) == {"completed": 1}
     assert len(priced.jobs) == 2
 
@@ -154,14 +154,14 @@ def test_a_later_kernel_does_not_resend_a_failed_cell_at_a_higher_rate(
 ) -> None:
     priced.decide = lambda _, before: Outcome(fails=None if before else "internal")
     plan = priced.connect("0.34").sweep("text-to-video", **KITE, takes=1)
-    sweep_id = plan.run().wait(PATIENCE_S).id
-    results = priced.connect("2.00").sweep_results(sweep_id).wait(PATIENCE_S)
-    results.retry().wait(PATIENCE_S)
+    sweep_id = plan.run().wait().id
+    results = priced.connect("2.00").sweep_results(sweep_id).wait()
+    results.retry().wait()
     assert statuses(results) == {"unsent": 1}
     [said] = problems(results, "unsent")
     assert "$2.00 instead of $0.34" in said
     assert len(priced.jobs) == 1
-    results.retry().wait(PATIENCE_S)
+    results.retry().wait()
     assert statuses(results) == {"completed": 1}
 
 
@@ -173,7 +173,7 @@ def test_an_owned_cell_stays_free_when_its_file_has_changed_since(
     plan = client.sweep("video-upscale", video_url=str(clip), takes=1)
     assert plan.estimate().high == 0
     make_mp4(clip, duration_s=LONG_S)
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     assert list(results.frame()["job_id"]) == [job.id]
     assert len(client.history.frame()) == 1
 
@@ -186,7 +186,7 @@ def test_a_run_pays_at_most_the_price_shown_in_its_plan(
         plan.run(max_price="$0.68")
     assert refused(caught.value) == (680_000, 4_000_000, False)
     assert not priced.posts
-    assert statuses(plan.run(max_price="$4").wait(PATIENCE_S)) == {"completed": 2}
+    assert statuses(plan.run(max_price="$4").wait()) == {"completed": 2}
 
 
 def test_a_higher_rate_spends_none_of_the_balance(
@@ -200,7 +200,7 @@ def test_a_higher_rate_spends_none_of_the_balance(
         return mk.connect(*settings, home=tmp_path / "home")
 
     with connect("0.34") as before:
-        made = before.run("text-to-video", **KITE).settle(PATIENCE_S)
+        made = before.run("text-to-video", **KITE).settle()
     with connect("2.00") as client:
         job, balance = client.job(made.id), client.balance().spendable_micro_usd
         with pytest.raises(PriceError) as caught:

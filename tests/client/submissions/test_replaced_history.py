@@ -16,11 +16,6 @@ CLIP: dict[str, Any] = {"duration": 5}
 NAME = "history.sqlite3"
 
 
-@pytest.fixture
-def service() -> ServiceInMemory:
-    return ServiceInMemory()
-
-
 def opened(service: ServiceInMemory, home: Path) -> mk.Client:
     return service.client(home, budget=mk.Budget("team", "$0.70"))
 

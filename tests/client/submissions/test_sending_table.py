@@ -8,7 +8,6 @@ made when it was called again.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -47,10 +46,10 @@ from tests.support.sandbox.admin import AdminClient, midnight_after
 from tests.support.servers.lossy_proxy import LossyProxy
 from tests.support.servers.serving import free_port
 from tests.support.virtual_clock import VirtualClock
+from tests.support.waiting import until
 
 KIND = "text-to-image"
 CHARGE_MICRO_USD = 50_000
-PATIENCE_S = 60.0
 TITLES = ("jobs", "charged", "POSTs", "keys", "seconds", "jobs later")
 
 
@@ -80,10 +79,7 @@ class Stage:
 
     def books(self, org: str, user: Api) -> tuple[int, int]:
         """Return the jobs and the charges of an organization, once all has settled."""
-        deadline_s = time.monotonic() + PATIENCE_S
-        while self.admin.show(org)["held_micro_usd"]:
-            assert time.monotonic() < deadline_s
-            time.sleep(0.02)
+        until(lambda: not self.admin.show(org)["held_micro_usd"])
         today = self.admin.now().date().isoformat()
         asked = {"start_date": "2020-01-01", "end_date": today}
         rows = user.http.get("/billing/spend/daily", params=asked).json()["rows"]

@@ -12,7 +12,6 @@ from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.support.sandbox.admin import AdminClient
 
 OPENING_MICRO_USD = 100_000_000
-A_DAY = "start_date=2026-01-01&end_date=2026-01-01"
 
 
 @pytest.fixture(scope="module")

@@ -92,3 +92,55 @@ def test_a_put_that_breaks_off_leaves_nothing(idle: Api) -> None:
     idle.http.get("/billing/balance")
     assert without_key("GET", granted["url"]).status_code == 404
     assert not (files / name).exists()
+
+
+# -- serving ---------------------------------------------------------------------------
+
+
+SERVED = bytes(range(256)) * 8
+
+
+@pytest.fixture(scope="module")
+def served_url(idle: Api) -> str:
+    return idle.upload("video/mp4", SERVED)
+
+
+def get(served_url: str, **headers: str) -> httpx.Response:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return without_key("GET", served_url, headers=names)
+
+
+def test_a_file_has_its_type_and_is_readable_from_any_origin(served_url: str) -> None:
+    answer = get(served_url)
+
+    assert answer.content == SERVED
+    assert answer.headers["content-type"] == "video/mp4"
+    assert answer.headers["accept-ranges"] == "bytes"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("asked", "start", "stop"),
+    [("bytes=0-9", 0, 10), ("bytes=2000-", 2000, 2048), ("bytes=-10", 2038, 2048)],
+)
+def test_a_range_request_returns_only_those_bytes(
+    served_url: str, asked: str, start: int, stop: int
+) -> None:
+    answer = get(served_url, Range=asked)
+
+    assert answer.status_code == 206
+    assert answer.content == SERVED[start:stop]
+    assert answer.headers["content-range"] == f"bytes {start}-{stop - 1}/2048"
+    assert answer.headers["content-type"] == "video/mp4"
+
+
+def test_a_range_behind_the_end_is_416(served_url: str) -> None:
+    assert get(served_url, Range="bytes=5000-").status_code == 416
+
+
+def test_head_answers_the_size_without_the_bytes(served_url: str) -> None:
+    answer = without_key("HEAD", served_url)
+
+    assert answer.headers["content-length"] == "2048"
+    assert answer.content == b""

@@ -28,7 +28,6 @@ from mediakit.sandbox.store.orgs import DEFAULT_ORG
 from mediakit.sandbox.webhook_sender import WebhookSender
 from mediakit.sandbox.work_loop import Work, WorkLoop
 from tests.support.sandbox.receivers import (
-    PATIENCE_S,
     Answer,
     Received,
     Receiver,
@@ -157,11 +156,11 @@ class Gate:
 
     def __call__(self, received: Received) -> Answer:
         self.came.set()
-        assert self.released.wait(PATIENCE_S)
+        assert self.released.wait()
         return self.answer
 
     async def is_reached(self) -> None:
-        assert await asyncio.to_thread(self.came.wait, PATIENCE_S)
+        assert await asyncio.to_thread(self.came.wait)
 
 
 def add_endpoint(lone: LoneSender, url: str) -> str:
@@ -211,7 +210,7 @@ def one_connection(serve: Callable[[socket.socket], None]) -> Iterator[str]:
     thread.start()
     with listening:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        thread.join(PATIENCE_S)
+        thread.join()
 
 
 @pytest.mark.parametrize(
@@ -396,7 +395,7 @@ def test_a_delivery_that_breaks_the_sender_is_retried_and_not_sent_twice(
     lone.sender = WebhookSender(lone.service, SystemClock(), NoJitterAtFirst())
 
     async def serve() -> None:
-        async with lone.serving(), asyncio.timeout(PATIENCE_S):
+        async with lone.serving():
             while not lone.attempts(broken):  # noqa: ASYNC110 - a row of the store
                 await asyncio.sleep(0.01)
 

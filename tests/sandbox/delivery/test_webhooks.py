@@ -12,7 +12,6 @@ from standardwebhooks import WebhookVerificationError
 from tests.sandbox.conftest import Api, StartSandbox, png
 from tests.support.sandbox.admin import AdminClient
 from tests.support.sandbox.receivers import (
-    PATIENCE_S,
     Answer,
     Received,
     Receiver,
@@ -214,7 +213,7 @@ def test_a_reset_forgets_endpoints_secrets_and_deliveries(
     released = Event()
 
     def hang(received: Received) -> Answer:
-        released.wait(PATIENCE_S)
+        released.wait()
         return Answer(204)
 
     receiver.script = hang
@@ -239,7 +238,7 @@ def test_stopping_does_not_wait_for_a_receiver_that_hangs(
     released = Event()
 
     def hang(received: Received) -> Answer:
-        released.wait(PATIENCE_S)
+        released.wait()
         return Answer(204)
 
     receiver.script = hang

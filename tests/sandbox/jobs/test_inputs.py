@@ -117,7 +117,7 @@ def test_a_job_that_waits_for_a_worker_is_queued(sandboxes: StartSandbox) -> Non
 
     def hold(_: Asked) -> Said:
         asked.set()
-        released.wait(120)
+        released.wait()
         return Said(status=404)
 
     api = sandboxes(concurrency=1, allow_loopback_callbacks=True)
@@ -126,7 +126,7 @@ def test_a_job_that_waits_for_a_worker_is_queued(sandboxes: StartSandbox) -> Non
     with LoopbackServer(hold) as server:
         body = {"image_url": f"{server.base_url}/picture.png"}
         jobs = [api.submit(KIND, body) for _ in range(3)]
-        asked.wait(120)
+        asked.wait()
         status = api.http.get("/sandbox/status").json()
         released.set()
         ended = [api.ended(job["id"]) for job in jobs]

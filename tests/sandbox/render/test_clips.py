@@ -83,15 +83,6 @@ def test_frame_rate_length_and_sound_are_those_of_the_source(
         assert seen.sound is None
 
 
-def test_a_clip_is_rotated_according_to_its_orientation(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (320, 180), 0.25, rotation_degrees=90)
-    upscaled(studio, clip)
-    seen, upright = look(studio.output), np.rot90(look(clip).frames[0])
-    assert seen.size == (360, 640)
-    shown = fitted(seen.frames[0], Size(180, 320))
-    assert difference(shown.mean(2), upright.mean(2)) < 6
-
-
 @pytest.mark.spec("4.13")
 @pytest.mark.parametrize(
     ("source", "factor", "model", "size"),

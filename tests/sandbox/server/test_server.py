@@ -25,7 +25,7 @@ from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.data_dir import DataDir
 from mediakit.sandbox.jobs.renderer import Renderer
 from mediakit.sandbox.server.running import Sandbox, call, start, start_embedded
-from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png, without_key
+from tests.sandbox.conftest import StartSandbox, png, without_key
 from tests.support import zygote
 from tests.support.servers.loopback import Asked, LoopbackServer, Said
 from tests.support.waiting import until
@@ -288,7 +288,7 @@ def test_an_owner_that_hangs_does_not_delay_other_sandboxes(
         elsewhere.stop()
     finally:
         os.kill(owner.process.pid, signal.SIGCONT)
-    hanging.join(PATIENCE_S)
+    hanging.join()
     start(Sandbox(tmp_path / "data")).stop()
 
 
@@ -318,7 +318,7 @@ def test_another_program_at_the_old_address_does_not_disturb_a_start(
         fcntl.flock(starting, fcntl.LOCK_EX)
 
         def release_once_seen() -> None:
-            page.seen.wait(PATIENCE_S)
+            page.seen.wait()
             fcntl.flock(starting, fcntl.LOCK_UN)
 
         releasing = threading.Thread(target=release_once_seen)

@@ -15,12 +15,13 @@ from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.estimates import Line
 from mediakit.sandbox.store import admission, jobs, money, orgs
-from mediakit.sandbox.store.admission import KeyGoneError, NewJob, Refusal
+from mediakit.sandbox.store.admission import KeyGoneError, Refusal
 from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.schema import InputFacts, MediaRequest
-from tests.sandbox.conftest import KITE, StartSandbox
-from tests.sandbox.store.instants import DAY_US, MINUTE_US, NOON
+from tests.sandbox.conftest import KITE, Api, StartSandbox, png
+from tests.sandbox.store.rows import DAY_US, MINUTE_US, NOON, new_job
+from tests.support.samples.media_samples import make_mp4
 from tests.support.sandbox.admin import AdminClient, midnight_after
 
 VIDEO = "text-to-video"
@@ -262,17 +263,7 @@ class Submitter:
     ) -> tuple[JobRow, Refusal | None]:
         name = f"{self.made}"
         self.made += 1
-        new = NewJob(
-            id=f"media_{name}",
-            org=self.org,
-            api_key=key or self.key,
-            function="v/m/f",
-            body="{}",
-            file=f"file-{name}",
-            price_micro_usd=price,
-            created_us=now_us,
-            settle_due_us=now_us,
-        )
+        new = new_job(name, self.org, key or self.key, price, now_us)
         return admission.submit(self.db, new, None, lambda: is_out)
 
     def code(self, **how: Any) -> ErrorCode | None:
@@ -420,3 +411,34 @@ def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: SandboxDatabase) -> 
     assert (refusal.code, refusal.over_usage_limit) == (ErrorCode.RATE_LIMITED, True)
     assert admission.hold_more(db, job.id, 2 * PRICE, NOON) is None
     assert money.held_micro_usd(db, job.id) == 2 * PRICE
+
+
+# -- a price that rests on a clip ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A clip of 2.5 s."""
+    path = tmp_path_factory.mktemp("clips") / "clip.mp4"
+    return make_mp4(path, (160, 90), duration_s=2.5).read_bytes()
+
+
+def upscaled(api: Api, clip: bytes, **more: Any) -> dict[str, Any]:
+    body = {"video_url": api.upload("video/mp4", clip), "h264_output": True, **more}
+    return api.settled(api.submit("video-upscale", body)["id"])
+
+
+def test_a_clip_that_costs_more_than_is_left_fails_without_a_charge(
+    sandboxes: StartSandbox, clip: bytes
+) -> None:
+    poor = sandboxes(balance_micro_usd=189_999, settle_after_s=0.05)
+    job = upscaled(poor, clip)
+
+    assert job["error"]["code"] == "insufficient_balance"
+    assert "190000 micro-USD" in job["error"]["message"]
+    assert job["billing"]["charge_micro_usd"] == 0
+    # Nothing stays held: the whole balance can be spent.
+    picture = poor.upload("image/png", png())
+    body = {"prompt": "a", "reference_image_urls": [picture], "duration": 3}
+    job = poor.ended(poor.submit("r6", body)["id"])  # 0.1611
+    assert job["status"] == "completed"

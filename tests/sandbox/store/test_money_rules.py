@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from mediakit.api_models import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
-from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.store.jobs import JobRow
-from tests.sandbox.store.instants import DAY_US, NOON, at
+from tests.sandbox.store.rows import DAY_US, NOON, at, new_job
 from tests.support.soak import trials
 
 # What each has to spend: a balance, or a cycle's limit.
@@ -88,25 +87,13 @@ class Books:
     def submit(self, account: Account, price: int) -> None:
         name = f"{self.made}"
         self.made += 1
-        job, _ = admission.submit(self.db, self._new_job(account, name, price), None)
+        new = new_job(name, account.org, account.api_key, price, self.now_us)
+        job, _ = admission.submit(self.db, new, None)
         wanted = SHORT_OF[account.mode] if price > account.left else None
         assert job.error_code == wanted
         if wanted is None:
             account.held += price
             self.holds[job.id] = price
-
-    def _new_job(self, account: Account, name: str, price: int) -> NewJob:
-        return NewJob(
-            id=f"media_{name}",
-            org=account.org,
-            api_key=account.api_key,
-            function="v/m/f",
-            body="{}",
-            file=f"file-{name}",
-            price_micro_usd=price,
-            created_us=self.now_us,
-            settle_due_us=self.now_us,
-        )
 
     def running(self, account: Account) -> list[JobRow]:
         while job := jobs.claim(self.db, self.now_us):

@@ -4,16 +4,15 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mediakit.api_models import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
-from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import SandboxDatabase, Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
+from tests.sandbox.store.rows import new_job
 
 OPENING = 12_000
 NOW = {"now_us": 0, "settle_due_us": 0}
@@ -44,29 +43,11 @@ def db(tmp_path: Path) -> Iterator[SandboxDatabase]:
         yield db
 
 
-def new_job(
-    db: SandboxDatabase, name: str, price: int | None = 0, **change: Any
-) -> NewJob:
+def submit(db: SandboxDatabase, name: str, price: int = 0) -> JobRow:
     caller = orgs.find_caller(db, "a-secret-key")
     assert caller is not None
-    fields: dict[str, Any] = {
-        "id": f"media_{name}",
-        "org": caller.org,
-        "api_key": caller.api_key,
-        "function": "v/m/f",
-        "body": "{}",
-        "file": f"file-{name}",
-        "price_micro_usd": price,
-        "created_us": 0,
-        "settle_due_us": 0,
-    }
-    return NewJob(**fields | change)
-
-
-def submit(
-    db: SandboxDatabase, name: str, price: int | None = 0, **change: Any
-) -> JobRow:
-    return admission.submit(db, new_job(db, name, price, **change), None)[0]
+    new = new_job(name, caller.org, caller.api_key, price)
+    return admission.submit(db, new, None)[0]
 
 
 def claimed(db: SandboxDatabase) -> JobRow:

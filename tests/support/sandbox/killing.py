@@ -19,7 +19,7 @@ from tests.support.clients import http_client
 
 KEY = "a-key-for-this-test"
 OPENING_USD = 10_000
-PATIENCE_S = 180.0
+PATIENCE_S = 600.0
 RETRY_GAP_S = 0.05
 SPEED = 20
 MAIN = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -11,7 +10,7 @@ from typing import Any, Literal
 
 import uvicorn
 
-PATIENCE_S = 60.0
+from tests.support.waiting import until
 
 
 @contextmanager
@@ -35,13 +34,10 @@ def serve(
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not server.started:
-            assert thread.is_alive()
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+        until(lambda: server.started or not thread.is_alive())
+        assert server.started
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(PATIENCE_S)
+        thread.join()
         listening.close()

@@ -50,7 +50,7 @@ class HostedService:
         body = (await request.body()).replace(FILES_URL.encode(), self._sandbox)
         names = ("host", "content-length")
         headers = {k: v for k, v in request.headers.items() if k not in names}
-        async with httpx.AsyncClient(base_url=self.sandbox_url, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=self.sandbox_url, timeout=None) as client:
             response = await client.request(
                 request.method,
                 path,

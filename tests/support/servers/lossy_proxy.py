@@ -10,7 +10,6 @@ from typing import Self
 from urllib.parse import urlsplit
 
 PIECE_BYTES = 65_536
-PATIENCE_S = 60.0
 
 
 class LossyProxy:
@@ -64,7 +63,7 @@ class LossyProxy:
                     far.sendall(piece)
             except OSError:
                 return
-            back.join(PATIENCE_S)
+            back.join()
 
     def _answer(
         self, far: socket.socket, near: socket.socket, asked: list[bytes]

@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 import pytest
 
-START_S = 60.0
+START_S = 600.0
 USER = "postgres"
 PORT = 5432  # the name of the socket has it
 # The server ends when this process does, however it does: then `read` meets the end

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Self
 
 PIECE_BYTES = 65_536
-PATIENCE_S = 60.0
 
 
 def page(
@@ -113,7 +112,7 @@ class ScriptedServer:
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
         for thread in self._threads:
-            thread.join(PATIENCE_S)
+            thread.join()
 
     def _accept(self) -> None:
         while True:

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).parents[3]
-START_S = 240.0
+START_S = 600.0
 STOP_S = 15.0
 LOG_END = 3000
 
