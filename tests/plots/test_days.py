@@ -179,6 +179,12 @@ def test_the_day_axis_ignores_a_zone_that_matplotlib_was_set_to():
     assert shown[FIRST_NUMBER] == "1 Oct"
 
 
+def test_few_days_are_the_only_ones_on_the_axis():
+    axes = spend_by_day(daily_frame([row(0), row(1)]))
+    labels = [each.get_text() for each in axes.get_xticklabels()]
+    assert labels == ["1 Oct", "2"]
+
+
 def test_credits_are_stacked_below_zero():
     axes = spend_by_day(daily_frame([row(0, 3_000_000), row(0, -1_000_000, "credit")]))
     up, down = axes.collections

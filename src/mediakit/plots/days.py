@@ -153,6 +153,8 @@ def spend_by_day(
     last = sums.index[-1] + (days_n - 1) * day
     axes.set_xlim(sums.index[0] - margin, last + margin)
     in_days(canvas)
+    if len(sums) < FEWEST_DAYS_WIDE:
+        axes.set_xticks(sums.index)  # not beside the days, where the axis is wider
     canvas.dollars_up(f"USD per {unit}", notes, f"{unit} in UTC")
     amounts = [format_cents(int(total)) for total in sums.sum()]
     total = f"{format_cents(int(sums.to_numpy().sum()))} by {by}"

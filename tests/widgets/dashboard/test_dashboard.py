@@ -103,6 +103,29 @@ def test_it_shows_figures_the_sentence_and_two_plots_and_a_notebook_keeps_them_s
     assert len(kept) < 200_000
 
 
+class BusySpend(FakeSpend):
+    """A job is charged while the month is read for the first time."""
+
+    async def reconcile(self, month: str | None = None) -> Any:
+        if "reconcile" not in self.asked:
+            late = self.charged.iloc[[0]].assign(job_id="media_late")
+            self.charged = pd.concat([self.charged, late], ignore_index=True)
+        return await super().reconcile(month)
+
+
+def test_figures_and_the_sentence_below_agree_when_a_job_is_charged_meanwhile(
+    make: Make,
+) -> None:
+    spend = BusySpend()
+    html = shown(make(spend))
+    [total] = re.findall(r">([\d.]+) charged in October 2026; all of it", html)
+    figure, note = f">$</span>{total}</b>", "charged in October"
+    assert figure in html
+    assert html.index(figure) < html.index(note)
+    assert spend.asked.count("reconcile") == 2
+    assert spend.asked.count("daily") == 4
+
+
 def test_another_month_is_read_and_an_empty_one_says_so_and_draws_nothing(
     make: Make,
 ) -> None:

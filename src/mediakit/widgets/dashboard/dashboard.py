@@ -315,10 +315,13 @@ class Dashboard:
 
     # -- on the I/O thread --------------------------------------------------------
 
-    async def _bring(self, turn: int) -> None:
-        """Read and draw the missing parts, unless a newer turn begins."""
+    async def _bring(self, turn: int, *, again: bool = False) -> None:
+        """Read and draw the missing parts, unless a newer turn begins.
+
+        `again` reads the month a second time.
+        """
         try:
-            reading = await self._read(turn)
+            reading = await self._read(turn, again=again)
         except MediakitError as error:
             self._put(turn, trouble=sentence_of(error))
             return
@@ -339,6 +342,9 @@ class Dashboard:
         self._put(turn, plots=(first, second))
         if not reading.is_checked and turn == self._turn:
             reading = await read_checks(self._spend, reading)
+            if reading.is_outdated and not again:
+                await self._bring(turn, again=True)
+                return
             self._put(turn, reading=reading)
         if waits and turn == self._turn:
             second = await to_thread.run_sync(plots.so_far, reading)
@@ -347,14 +353,12 @@ class Dashboard:
             further = await to_thread.run_sync(plots.further, narrowed(reading, only))
             self._put(turn, further=further)
 
-    async def _read(self, turn: int) -> MonthReading:
+    async def _read(self, turn: int, *, again: bool) -> MonthReading:
         known = self.reading
-        if known is not None and not self._is_loading:
+        if known is not None and not self._is_loading and not again:
             return known
-        by = self.by
-        reading = await read_month(
-            self._spend, self.month, by, self._budget, self._today(), self._labels
-        )
+        by, what = self.by, (self._budget, self._today(), self._labels)
+        reading = await read_month(self._spend, self.month, by, *what, refresh=again)
         if known is not None and known.by is not by and known.is_checked:
             # Only the grouping has changed; the totals of the month are the same.
             reading = reading.with_checks_of(known)

@@ -120,6 +120,14 @@ class MonthReading:
         return int(self.monthly[CHARGE].sum())
 
     @property
+    def is_outdated(self) -> bool:
+        """Return whether jobs were charged between this reading and its checks."""
+        checked = self.reconciliation
+        if checked is None or self.unread:
+            return False
+        return bool(checked.charged_micro_usd != self.charged_micro_usd)
+
+    @property
     def is_empty(self) -> bool:
         """Return whether all was read, and nothing was charged."""
         is_without_rows = self.daily.empty and self.monthly.empty and self.charges.empty
