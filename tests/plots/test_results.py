@@ -9,7 +9,8 @@ import pytest
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
 from mediakit.plots.style import percent
 from mediakit.sweep.comparison import compare
-from mediakit.sweep.rankings import bradley_terry, pareto
+from mediakit.sweep.costs import pareto
+from mediakit.sweep.rankings import bradley_terry
 from tests.plots.drawn import figure_of, legend, notes, ticks, title
 
 

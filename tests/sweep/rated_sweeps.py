@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from tests.sweep.test_rankings import cell, results
+from tests.support.frames import TEXT
 
 PROMPTS = [f"p{n}" for n in range(40)]
+COLUMNS: dict[str, tuple[Any, Any]] = {
+    "take": ("int64", 1),
+    "status": (TEXT, "completed"),
+    "charge_micro_usd": ("Int64", None),
+    "runtime_s": ("float64", None),
+    "rating": ("Int64", None),
+    "keep": ("boolean", None),
+    "job_id": (TEXT, None),
+    "parent_job_id": (TEXT, None),
+}
+
+
+def results(rows: Iterable[dict[str, Any]], *axes: str) -> pd.DataFrame:
+    """Return a frame as results give it; a row without a job id gets one."""
+    numbered = [{"job_id": f"media_{n}", **row} for n, row in enumerate(rows)]
+    columns: dict[str, Any] = {
+        axis: pd.Categorical([row[axis] for row in numbered]) for axis in axes
+    }
+    for name, (dtype, default) in COLUMNS.items():
+        values = [row.get(name, default) for row in numbered]
+        columns[name] = pd.array(values, dtype=dtype)
+    return pd.DataFrame(columns)
+
+
+def cell(charge: int | None, **more: Any) -> dict[str, Any]:
+    return {"charge_micro_usd": charge, **more}
 
 
 def scored(

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 import mediakit as mk
 from mediakit.errors import InputError
+from mediakit.sweep.agreement import agreement
 from mediakit.sweep.comparison import compare, compare_sweeps
-from mediakit.sweep.rankings import agreement
 from tests.support.rows import assert_each
-from tests.sweep.rated_sweeps import PROMPTS, rated, scored, styles
-from tests.sweep.test_rankings import cell, results
+from tests.sweep.rated_sweeps import PROMPTS, cell, rated, results, scored, styles
 
 LEVELS: list[list[float]] = [
     [0.0, 1.0],

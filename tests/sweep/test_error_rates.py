@@ -12,12 +12,14 @@ import pandas as pd
 import pytest
 
 import mediakit as mk
+from mediakit.sweep.agreement import agreement
 from mediakit.sweep.comparison import compare
+from mediakit.sweep.costs import cost_of_keeper
 from mediakit.sweep.paired_tests import paired_tests, step_of
-from mediakit.sweep.rankings import agreement, bradley_terry, cost_of_keeper
+from mediakit.sweep.rankings import bradley_terry
 from tests.support.soak import trials
-from tests.sweep.rated_sweeps import rated
-from tests.sweep.test_rankings import cell, judged, results
+from tests.sweep.rated_sweeps import cell, rated, results
+from tests.sweep.test_rankings import judged
 
 Random = np.random.Generator
 Floats = np.ndarray[Any, np.dtype[np.float64]]

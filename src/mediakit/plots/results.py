@@ -93,7 +93,7 @@ def heatmap(
         InputError: The frame has no such columns, the values are not numbers, or a
             column has more than 50 values.
     """
-    from mediakit.sweep.rankings import numbers_of
+    from mediakit.sweep.frame_columns import numbers_of
 
     check(frame, [x, y, value], RESULTS)
     numbers = numbers_of(frame, value, "value")
@@ -511,7 +511,7 @@ def frontier(
         raise InputError("by", got=by, accepted=accepted, then="")
     points = frame
     if by is not None:
-        from mediakit.sweep.rankings import pareto
+        from mediakit.sweep.costs import pareto
 
         names = [by] if isinstance(by, str) else list(by)
         check(frame, [CHARGE, "rating", *names], RESULTS)

@@ -13,13 +13,7 @@ import pandas as pd
 from mediakit.errors import InputError
 from mediakit.money import format_cents, format_usd
 from mediakit.rules import ValueDescription
-from mediakit.sweep.paired_tests import (
-    FEWEST_PAIRS,
-    MOST_MORE,
-    paired_tests,
-    step_of,
-)
-from mediakit.sweep.rankings import (
+from mediakit.sweep.frame_columns import (
     CHARGE,
     LINE_WIDTH,
     By,
@@ -29,6 +23,12 @@ from mediakit.sweep.rankings import (
     numbers_of,
     roots,
     short_name,
+)
+from mediakit.sweep.paired_tests import (
+    FEWEST_PAIRS,
+    MOST_MORE,
+    paired_tests,
+    step_of,
 )
 
 MOST_VALUES = 100

@@ -14,8 +14,8 @@ from mediakit.money import MicroUSD, format_usd
 from mediakit.plain_numbers import real
 from mediakit.sweep.cells import CellState, total_of
 from mediakit.sweep.comparison import amount_text, units_text
+from mediakit.sweep.frame_columns import LINE_WIDTH
 from mediakit.sweep.paired_tests import ALPHA, FEWEST_PAIRS, POWER, pairs_needed
-from mediakit.sweep.rankings import LINE_WIDTH
 from mediakit.sweep.sending_order import key_of
 from mediakit.sweep.student_t import power as power_of_t
 

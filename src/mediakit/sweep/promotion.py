@@ -10,8 +10,8 @@ import pandas as pd
 
 from mediakit.errors import InputError
 from mediakit.plain_numbers import whole
+from mediakit.sweep.frame_columns import columns_of, numbers_of, short_name
 from mediakit.sweep.grid import Grid, Point
-from mediakit.sweep.rankings import columns_of, numbers_of, short_name
 from mediakit.sweep.sending_order import key_of
 from mediakit.table_columns import as_list, is_listing
 

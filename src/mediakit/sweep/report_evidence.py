@@ -10,7 +10,7 @@ from markupsafe import Markup
 from mediakit.errors import InputError
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.sweep.comparison import compare
-from mediakit.sweep.rankings import jobs_once, numbers_of
+from mediakit.sweep.frame_columns import jobs_once, numbers_of
 
 if TYPE_CHECKING:
     import pandas as pd

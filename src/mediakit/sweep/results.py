@@ -18,8 +18,11 @@ from mediakit.client.budgets import AnyBudget, Budget
 from mediakit.client.io_thread import io_thread, networked
 from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import ratings
+from mediakit.sweep.agreement import Agreement, agreement
 from mediakit.sweep.comparison import Comparison, compare, compare_sweeps
+from mediakit.sweep.costs import cost_of_keeper, pareto
 from mediakit.sweep.export import Exported
+from mediakit.sweep.frame_columns import jobs_once
 from mediakit.sweep.outcomes import Progress
 from mediakit.sweep.outputs import (
     OutputFiles,
@@ -28,14 +31,7 @@ from mediakit.sweep.outputs import (
     repair_output,
     score_run,
 )
-from mediakit.sweep.rankings import (
-    Agreement,
-    agreement,
-    bradley_terry,
-    cost_of_keeper,
-    jobs_once,
-    pareto,
-)
+from mediakit.sweep.rankings import bradley_terry
 from mediakit.sweep.results_export import export_results, log_results
 from mediakit.sweep.results_frame import (
     frame_of,
@@ -350,7 +346,7 @@ class AsyncResults(ProcessBound):
             by: An axis, or several; all cells together by default.
 
         Returns:
-            One row per value; see `mediakit.sweep.rankings.cost_of_keeper`.
+            One row per value; see `mediakit.sweep.costs.cost_of_keeper`.
         """
         return cost_of_keeper(await self.frame(), by)
 
@@ -361,7 +357,7 @@ class AsyncResults(ProcessBound):
             by: An axis, or several; each cell separately by default.
 
         Returns:
-            One row per value; see `mediakit.sweep.rankings.pareto`.
+            One row per value; see `mediakit.sweep.costs.pareto`.
         """
         return pareto(await self.frame(), by)
 

@@ -22,8 +22,8 @@ from mediakit.history.frames import score_columns, text_array
 from mediakit.history.scores import JUDGE_COST
 from mediakit.money import MICRO_PER_USD
 from mediakit.rules import ValueDescription
+from mediakit.sweep.frame_columns import axes_of
 from mediakit.sweep.outcomes import CellStatus, Outcome, outcome_of
-from mediakit.sweep.rankings import axes_of
 from mediakit.web_urls import is_http
 
 if TYPE_CHECKING:
