@@ -12,10 +12,10 @@ import httpx
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
-from mediakit.client.answers import HttpResponse, NoAnswerError
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
 from mediakit.client.io_thread import io_thread
+from mediakit.client.responses import HttpResponse, NoAnswerError
 from mediakit.client.service import Backend, checked_key, normal_url
 from mediakit.errors import InputError, ServiceError
 from mediakit.extras import install_command

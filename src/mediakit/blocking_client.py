@@ -20,7 +20,7 @@ from mediakit.client.components import Components
 from mediakit.client.deliveries import Deliveries
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import io_thread
-from mediakit.client.job_words import REUSED
+from mediakit.client.job_texts import REUSED
 from mediakit.client.listeners import Listeners
 from mediakit.client.request_preparation import ValidatedRequest
 from mediakit.client.submissions import Take, read_take

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from mediakit.api_models import ErrorCode
 from mediakit.errors import ServiceError
 from mediakit.sandbox.data_dir import DataDir
-from mediakit.sandbox.exchange import RequestError
 from mediakit.sandbox.faults import KINDS, read_rule, requested_failure
+from mediakit.sandbox.http import RequestError
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.support.waiting import until
 

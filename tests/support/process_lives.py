@@ -26,8 +26,8 @@ import anyio
 
 import mediakit as mk
 from mediakit.catalog import Catalog
-from mediakit.client.answers import HttpResponse
 from mediakit.client.http import ServiceClient
+from mediakit.client.responses import HttpResponse
 from mediakit.history import History
 
 # What mediakit imports when it is needed, lest each life imports it anew.

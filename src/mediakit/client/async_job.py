@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar, overlo
 import anyio
 
 from mediakit.api_models import JobRecord, JobStatus
-from mediakit.client.answers import failed_charge_text
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
 from mediakit.client.listeners import Listeners
+from mediakit.client.responses import failed_charge_text
 from mediakit.errors import (
     ConflictError,
     GoneError,

@@ -9,11 +9,11 @@ from http import HTTPStatus
 from typing import Any
 
 from mediakit.api_models import Balance
-from mediakit.client.account import AccountReader
-from mediakit.client.answers import HttpResponse, answered_at, parse
+from mediakit.client.account_reader import AccountReader
 from mediakit.client.charge_columns import ReportColumns
 from mediakit.client.http import ServiceClient
 from mediakit.client.io_thread import networked
+from mediakit.client.responses import HttpResponse, answered_at, parse
 from mediakit.clock import Clock
 
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mediakit.api_models import Attempt, Delivery, DeliveryStatus
-from mediakit.client.answers import HttpResponse, parse
 from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.http import is_not_now
 from mediakit.client.io_thread import networked
-from mediakit.client.pages import Continuation, continuation_of
+from mediakit.client.pagination import Continuation, continuation_of
+from mediakit.client.responses import HttpResponse, parse
 from mediakit.client.retries import REPLAY_RETRY_FOR_S
 from mediakit.client.webhook_secret import SecretReader
 from mediakit.errors import IncompleteDataWarning, InputError, ServiceError

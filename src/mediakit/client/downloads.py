@@ -16,7 +16,7 @@ import anyio
 from anyio import to_thread
 
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import NoAnswerError
+from mediakit.client.decompression import UNPACKED, compressions_in, unpacked
 from mediakit.client.download_targets import (
     DownloadTarget,
     LocalTarget,
@@ -30,10 +30,10 @@ from mediakit.client.media_inputs import MediaNames
 from mediakit.client.posters import PreviewCache
 from mediakit.client.progress import TransferProgress
 from mediakit.client.recipes import Edit, edits_of, recipe_of, write_edits
+from mediakit.client.responses import NoAnswerError
 from mediakit.client.retries import jittered_backoff_s
 from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, parse_sidecar, sidecar_of
-from mediakit.client.unpacking import UNPACKED, compressions_in, unpacked
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError

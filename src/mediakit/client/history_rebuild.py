@@ -21,7 +21,7 @@ from mediakit.client.deliveries import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliv
 from mediakit.client.downloads import Piece
 from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency_keys import name_of_file, name_of_job
-from mediakit.client.job_words import plain_id
+from mediakit.client.job_texts import plain_id
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_read_limiter
 from mediakit.client.retries import READ_RETRY_FOR_S

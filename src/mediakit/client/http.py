@@ -22,13 +22,13 @@ from weakref import finalize
 import httpx
 
 from mediakit.client.aiohttp_transport import CONNECTED, AiohttpTransport
-from mediakit.client.answers import (
+from mediakit.client.io_thread import FORKED, ClosedError, close_at_end, closed
+from mediakit.client.responses import (
     HttpResponse,
     NoAnswerError,
     retry_after_s,
     without_key,
 )
-from mediakit.client.io_thread import FORKED, ClosedError, close_at_end, closed
 from mediakit.client.retries import READ_RETRY_FOR_S, RetryWindow
 from mediakit.client.service import Service
 from mediakit.client.transport_errors import (

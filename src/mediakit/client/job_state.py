@@ -10,7 +10,7 @@ from datetime import datetime
 from mediakit.api_models import JobRecord, JobStatus, MediaFile
 from mediakit.catalog import Catalog, Function, declared_as, title_at
 from mediakit.client.idempotency_keys import NOTHING_KNOWN
-from mediakit.client.job_words import unreadable_text
+from mediakit.client.job_texts import unreadable_text
 from mediakit.client.result_names import file_stem
 from mediakit.client.service import Service
 from mediakit.errors import InputError

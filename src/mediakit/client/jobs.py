@@ -16,19 +16,19 @@ from anyio import to_thread
 from mediakit.api_models import LONGEST_URL, JobRecord, JobStatus
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import HttpResponse, NoAnswerError, error_of, parse
 from mediakit.client.async_job import AsyncJob, Resubmitter
 from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient, is_not_now
 from mediakit.client.io_thread import FORKED, ClosedError, closed
 from mediakit.client.job_state import function_at, state_of
-from mediakit.client.job_words import plain_id, unreadable_text
+from mediakit.client.job_texts import plain_id, unreadable_text
 from mediakit.client.listeners import Listeners
 from mediakit.client.polling import (
     SLOW_SETTLING_INTERVAL_S,
     UNREADABLE_TIMEOUT_S,
     Poller,
 )
+from mediakit.client.responses import HttpResponse, NoAnswerError, error_of, parse
 from mediakit.client.retries import ERASE_RETRY_FOR_S, JOB_READ_RETRY_FOR_S
 from mediakit.client.sidecar import Sidecar
 from mediakit.client.uploads import Uploads

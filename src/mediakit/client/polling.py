@@ -13,7 +13,7 @@ from mediakit.api_models import BillingState, JobStatus
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job_state import JobState
-from mediakit.client.job_words import unclear_text, unreadable_text
+from mediakit.client.job_texts import unclear_text, unreadable_text
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import (
     AnswerError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from mediakit.api_models import ErrorCode
-from mediakit.client.answers import NoAnswerError
+from mediakit.client.responses import NoAnswerError
 from mediakit.clock import Clock
 
 # How long a request without a response is retried, by its purpose.

@@ -15,9 +15,9 @@ from pydantic import AwareDatetime, Field
 
 from mediakit.api_models import BillingState, JobError, JobStatus, Record
 from mediakit.catalog import Catalog, Function
-from mediakit.client.answers import error_of, parse
 from mediakit.client.budgets import budget_name
 from mediakit.client.idempotency_keys import draw_key_of, priced_at
+from mediakit.client.responses import error_of, parse
 from mediakit.client.retries import READ_RETRY_FOR_S
 from mediakit.client.service import Backend, Service
 from mediakit.errors import InputError

@@ -10,16 +10,16 @@ import anyio
 
 from mediakit.api_models import JobRecord
 from mediakit.client.account_history import CANCELLED, AccountHistory
-from mediakit.client.answers import (
+from mediakit.client.http import ServiceClient
+from mediakit.client.idempotency_keys import next_attempt, was_rejected
+from mediakit.client.io_thread import ClosedError
+from mediakit.client.responses import (
     NOT_CHARGED,
     HttpResponse,
     NoAnswerError,
     rejection,
     retry_after_s,
 )
-from mediakit.client.http import ServiceClient
-from mediakit.client.idempotency_keys import next_attempt, was_rejected
-from mediakit.client.io_thread import ClosedError
 from mediakit.client.retries import (
     FIRST_PAUSE_S,
     MAX_RETRY_AFTER_TOTAL_S,
@@ -33,7 +33,7 @@ from mediakit.client.stopping import (
     SubmissionStopped,
     stoppable_here,
 )
-from mediakit.client.submit_answers import (
+from mediakit.client.submit_responses import (
     NOT_RESENT,
     is_conclusive,
     is_success,

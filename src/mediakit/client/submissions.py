@@ -32,7 +32,7 @@ from mediakit.client.request_preparation import (
 )
 from mediakit.client.sender import Sender
 from mediakit.client.service import Service
-from mediakit.client.submit_answers import KEY_BOUND, may_resend_unasked
+from mediakit.client.submit_responses import KEY_BOUND, may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,

@@ -13,7 +13,7 @@ import httpcore
 import httpx
 
 from mediakit.client.aiohttp_transport import ServerDisconnectedError
-from mediakit.client.answers import NoAnswerError
+from mediakit.client.responses import NoAnswerError
 
 INVALID_URL = "its address is not an http(s) URL"
 CUT_OFF = "its response was cut off"

@@ -21,13 +21,6 @@ from anyio import CapacityLimiter, to_thread
 
 from mediakit.api_models import UploadGrant
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import (
-    HttpResponse,
-    NoAnswerError,
-    error_of,
-    parse,
-    retry_after_s,
-)
 from mediakit.client.http import (
     BLOCK_BYTES,
     HttpClient,
@@ -35,6 +28,13 @@ from mediakit.client.http import (
     is_not_now,
 )
 from mediakit.client.progress import Tell, TransferProgress
+from mediakit.client.responses import (
+    HttpResponse,
+    NoAnswerError,
+    error_of,
+    parse,
+    retry_after_s,
+)
 from mediakit.client.retries import (
     MAX_RETRY_AFTER_TOTAL_S,
     READ_RETRY_FOR_S,

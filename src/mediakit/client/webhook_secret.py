@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from mediakit.api_models import Record
-from mediakit.client.account import AccountReader
-from mediakit.client.answers import HttpResponse, NoAnswerError
+from mediakit.client.account_reader import AccountReader
 from mediakit.client.io_thread import networked
+from mediakit.client.responses import HttpResponse, NoAnswerError
 from mediakit.errors import InputError, ServiceError
 
 SECRET_PATH = "/v1/webhooks/secret"

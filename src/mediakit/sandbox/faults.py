@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import first_refusal, invalid_field_error
+from mediakit.sandbox.http import first_refusal, invalid_field_error
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.wire import RequestBody
 from mediakit.schema import canonical_json

@@ -7,9 +7,9 @@ from starlette.requests import Request
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.clock import SandboxClock
-from mediakit.sandbox.exchange import RequestError
 from mediakit.sandbox.faults import Faults
 from mediakit.sandbox.files import Files
+from mediakit.sandbox.http import RequestError
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import SandboxDatabase
 from mediakit.sandbox.store.orgs import ApiCaller, find_caller

@@ -18,8 +18,8 @@ from starlette.responses import Response
 
 from mediakit.api_models import BillingState, ErrorCode, JobStatus
 from mediakit.sandbox.clock import SandboxClock, iso
-from mediakit.sandbox.exchange import WireResponse
 from mediakit.sandbox.files import address_of
+from mediakit.sandbox.http import WireResponse
 from mediakit.sandbox.store.admission import Refusal
 from mediakit.sandbox.store.deliveries import DeliveryRow
 from mediakit.sandbox.store.jobs import JobRow

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from mediakit.client.pages import continuation_of
+from mediakit.client.pagination import continuation_of
 from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.history.frames import TEXT, text_array
 from mediakit.money import format_usd

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import httpx
 
 from mediakit.api_models import ErrorCode
-from mediakit.client.answers import HttpResponse, retry_after_s
 from mediakit.client.io_thread import io_thread
+from mediakit.client.responses import HttpResponse, retry_after_s
 from mediakit.client.retries import RejectionBackoff
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, ServiceError

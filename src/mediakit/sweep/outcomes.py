@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mediakit.api_models import JobStatus
-from mediakit.client.answers import failed_charge_text
 from mediakit.client.idempotency_keys import was_rejected
+from mediakit.client.responses import failed_charge_text
 from mediakit.history import Entry
 from mediakit.money import format_usd
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mediakit import AsyncClient, Client
 from mediakit.api_models import ErrorCode
-from mediakit.client.answers import LONGEST_RETRY_AFTER_S, HttpResponse, retry_after_s
+from mediakit.client.responses import LONGEST_RETRY_AFTER_S, HttpResponse, retry_after_s
 from mediakit.client.retries import (
     MAX_RETRY_AFTER_TOTAL_S,
     RejectionBackoff,

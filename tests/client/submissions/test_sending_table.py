@@ -22,7 +22,7 @@ from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, Service
 from mediakit.client.idempotency_keys import submission_of
 from mediakit.client.retries import MAX_RETRY_AFTER_TOTAL_S, SUBMIT_RETRY_FOR_S
-from mediakit.client.submit_answers import may_resend_unasked
+from mediakit.client.submit_responses import may_resend_unasked
 from mediakit.errors import (
     BalanceError,
     ConflictError,

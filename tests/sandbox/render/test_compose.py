@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.sandbox.render.edits import TimelineFile, film_frames
-from mediakit.sandbox.render.files import InputFile
 from mediakit.sandbox.render.film import FPS
+from mediakit.sandbox.render.input_files import InputFile
 from mediakit.sandbox.render.protocol import RenderRequest, Size
 from mediakit.sandbox.render.renderers import render
 from mediakit.sandbox.render.sound import decoded

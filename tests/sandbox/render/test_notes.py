@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mediakit.sandbox.render.captions import font_for, note_of, wrap
 from mediakit.sandbox.render.film import Film, render_frames
 from mediakit.sandbox.render.images import Picture
 from mediakit.sandbox.render.protocol import RenderRequest
 from mediakit.sandbox.render.renderers import scene_of
-from mediakit.sandbox.render.words import font_for, note_of, wrap
 from mediakit.schema import FieldSpec
 from tests.sandbox.render.studio import CATALOG, Studio, difference
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav

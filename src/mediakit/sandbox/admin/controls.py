@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from mediakit.clock import US_PER_S, to_us
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import (
+from mediakit.sandbox.http import (
     RequestError,
     invalid_field_error,
     read_body,

@@ -12,7 +12,7 @@ from mediakit.safe_text import shown
 from mediakit.sandbox.api import webhooks
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.events import Subscribable, announce_test
-from mediakit.sandbox.exchange import NO_STORE, RequestError, WireResponse, read_body
+from mediakit.sandbox.http import NO_STORE, RequestError, WireResponse, read_body
 from mediakit.sandbox.service import service_of
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.endpoints import MAX_ENDPOINTS, EndpointRow, distinct

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, parse_usd
-from mediakit.sandbox.exchange import (
+from mediakit.sandbox.http import (
     NO_STORE,
     RequestError,
     invalid_field_error,

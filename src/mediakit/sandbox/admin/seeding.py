@@ -22,8 +22,8 @@ from mediakit.clock import MS_PER_S, US_PER_S, to_instant
 from mediakit.estimates import PriceUnit
 from mediakit.safe_text import shown
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import RequestError, read_body
 from mediakit.sandbox.files import new_name
+from mediakit.sandbox.http import RequestError, read_body
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of
 from mediakit.sandbox.service import SandboxService, caller_of, service_of
 from mediakit.sandbox.store import orgs

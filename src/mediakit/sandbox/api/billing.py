@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mediakit.clock import to_instant
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import (
+from mediakit.sandbox.http import (
     WireResponse,
     invalid_field_error,
     read_query,

@@ -3,12 +3,12 @@
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from mediakit.sandbox.exchange import (
+from mediakit.sandbox.files import name_in
+from mediakit.sandbox.http import (
     RequestError,
     WireResponse,
     message_response,
 )
-from mediakit.sandbox.files import name_in
 from mediakit.sandbox.service import SandboxService, base_url_of, caller_of, service_of
 from mediakit.sandbox.store import jobs
 from mediakit.sandbox.store.jobs import JobRow

@@ -12,9 +12,9 @@ from mediakit.clock import US_PER_S
 from mediakit.sandbox.api.jobs import job_response
 from mediakit.sandbox.api.webhooks import check_callback
 from mediakit.sandbox.events import announce
-from mediakit.sandbox.exchange import RequestError, invalid_field_error, read_object
 from mediakit.sandbox.faults import Outage, requested_failure
 from mediakit.sandbox.files import new_name
+from mediakit.sandbox.http import RequestError, invalid_field_error, read_object
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.service import (
     UNKNOWN_KEY,

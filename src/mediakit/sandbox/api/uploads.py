@@ -7,8 +7,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mediakit.clock import US_PER_S
-from mediakit.sandbox.exchange import WireResponse, read_body
 from mediakit.sandbox.files import address_of, new_name
+from mediakit.sandbox.http import WireResponse, read_body
 from mediakit.sandbox.service import SandboxService, base_url_of, caller_of, service_of
 from mediakit.sandbox.wire import UploadGrantBody, UploadRequest
 

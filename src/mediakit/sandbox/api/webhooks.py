@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from mediakit.clock import US_PER_S
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.exchange import (
+from mediakit.sandbox.http import (
     NO_STORE,
     RequestError,
     WireResponse,

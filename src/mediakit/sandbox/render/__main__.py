@@ -8,7 +8,7 @@ from typing import Any
 
 import av
 
-from mediakit.sandbox.render.files import InputFile, measured_s
+from mediakit.sandbox.render.input_files import InputFile, measured_s
 from mediakit.sandbox.render.protocol import PROBE, RenderError, RenderRequest
 from mediakit.sandbox.render.renderers import render
 

@@ -12,15 +12,7 @@ import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
 
 from mediakit.decoding import on_white
-from mediakit.sandbox.render.files import (
-    Clip,
-    InputFile,
-    clip_frames,
-    picture_size,
-    read_clip,
-    read_clips,
-    read_picture,
-)
+from mediakit.sandbox.render.captions import words_over
 from mediakit.sandbox.render.film import (
     FPS,
     SAMPLE_RATE_HZ,
@@ -33,6 +25,15 @@ from mediakit.sandbox.render.film import (
     frame_of,
     still,
 )
+from mediakit.sandbox.render.input_files import (
+    Clip,
+    InputFile,
+    clip_frames,
+    picture_size,
+    read_clip,
+    read_clips,
+    read_picture,
+)
 from mediakit.sandbox.render.motion import fitting, planes_of, transition
 from mediakit.sandbox.render.protocol import (
     SHORT_SIDES_PX,
@@ -43,7 +44,6 @@ from mediakit.sandbox.render.protocol import (
 )
 from mediakit.sandbox.render.scenery import look_of, rgb_of
 from mediakit.sandbox.render.sound import Voice, check_sound, decoded, mixed
-from mediakit.sandbox.render.words import words_over
 
 
 def _input_file(request: RenderRequest, url: object, field: str) -> InputFile:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from mediakit.decoding import has_moving_pictures
 from mediakit.media_limits import MediaName
-from mediakit.sandbox.render.files import (
+from mediakit.sandbox.render.input_files import (
     InputFile,
     is_picture,
     opened_container,

@@ -8,16 +8,16 @@ from av.video.reformatter import Colorspace
 from PIL import Image, ImageFilter, ImageOps
 
 from mediakit.decoding import on_white
+from mediakit.sandbox.render.captions import MARK, words_over, write_over
 from mediakit.sandbox.render.fields import OpenBody
-from mediakit.sandbox.render.files import (
+from mediakit.sandbox.render.film import render_frames
+from mediakit.sandbox.render.input_files import (
     InputFile,
     picture_size,
     read_picture,
 )
-from mediakit.sandbox.render.film import render_frames
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest, Size
 from mediakit.sandbox.render.scenery import SceneColours, look_of, scene
-from mediakit.sandbox.render.words import MARK, words_over, write_over
 
 MAX_OUTPUT_PIXELS = 24_000_000
 JPEG_MAX_SIDE_PX = 65_500

@@ -9,7 +9,6 @@ import numpy as np
 from PIL import Image
 
 from mediakit.decoding import on_white
-from mediakit.sandbox.render.files import Clip, InputFile, read_picture
 from mediakit.sandbox.render.film import (
     Filters,
     Frames,
@@ -18,6 +17,7 @@ from mediakit.sandbox.render.film import (
     render_frames,
     still,
 )
+from mediakit.sandbox.render.input_files import Clip, InputFile, read_picture
 from mediakit.sandbox.render.protocol import Size
 
 # Luma and both planes of chroma, each as a picture in mode L: half the work of RGB.

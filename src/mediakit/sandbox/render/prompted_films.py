@@ -12,17 +12,8 @@ import numpy as np
 from PIL import Image
 
 from mediakit.media_limits import MediaName
+from mediakit.sandbox.render.captions import MARK, words_over
 from mediakit.sandbox.render.fields import LONGEST_S, OpenBody
-from mediakit.sandbox.render.files import (
-    Clip,
-    InputFile,
-    check_limits,
-    clip_frames,
-    field_of,
-    last_frame,
-    picture_size,
-    read_clips,
-)
 from mediakit.sandbox.render.film import (
     FPS,
     HIGH_CRF,
@@ -36,6 +27,16 @@ from mediakit.sandbox.render.film import (
     drawn_size,
     frame_of,
     render_frames,
+)
+from mediakit.sandbox.render.input_files import (
+    Clip,
+    InputFile,
+    check_limits,
+    clip_frames,
+    field_of,
+    last_frame,
+    picture_size,
+    read_clips,
 )
 from mediakit.sandbox.render.motion import filling, fitting, zooming
 from mediakit.sandbox.render.protocol import (
@@ -55,7 +56,6 @@ from mediakit.sandbox.render.sound import (
     repeated,
     sound_info,
 )
-from mediakit.sandbox.render.words import MARK, words_over
 
 Task = Literal["reference", "edit", "extend"]
 

@@ -17,8 +17,12 @@ import numpy as np
 
 from mediakit.decoding import decoded_frames, has_moving_pictures, sound_track
 from mediakit.media_limits import MediaInfo, MediaLimits
-from mediakit.sandbox.render.files import InputFile, opened_container, recorded_info
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
+from mediakit.sandbox.render.input_files import (
+    InputFile,
+    opened_container,
+    recorded_info,
+)
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 
 # A whole number of AAC frames, which have 1,024 samples.

@@ -19,7 +19,6 @@ from mediakit.clock import US_PER_S
 from mediakit.sandbox import admin
 from mediakit.sandbox.api import OPERATIONS, jobs, submit, uploads
 from mediakit.sandbox.clock import SandboxClock
-from mediakit.sandbox.exchange import RequestError, message_response
 from mediakit.sandbox.faults import (
     DropAfter,
     DropBefore,
@@ -29,6 +28,7 @@ from mediakit.sandbox.faults import (
     Status,
     Truncate,
 )
+from mediakit.sandbox.http import RequestError, message_response
 from mediakit.sandbox.service import SandboxService, base_url_of, service_of
 
 DROP = "drop_connection"

@@ -8,7 +8,7 @@ from functools import partial
 
 from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob
-from mediakit.client.submit_answers import may_resend_unasked
+from mediakit.client.submit_responses import may_resend_unasked
 from mediakit.history import Entry, EntryState, History
 from mediakit.schema import canonical_json
 from mediakit.widgets.form.model import FormModel

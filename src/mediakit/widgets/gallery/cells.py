@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mediakit.api_models import JobStatus
 from mediakit.client.job_acts import ACTS, Act, Place, Question, Standing
-from mediakit.client.job_words import State
+from mediakit.client.job_texts import State
 from mediakit.client.recipes import Edit
 from mediakit.estimates import Estimate
 from mediakit.money import format_usd

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mediakit.client.job_acts import ACTS, Act
-from mediakit.client.job_words import STATE_WORDS
+from mediakit.client.job_texts import STATE_WORDS
 from mediakit.widgets.gallery.cells import (
     WallCell,
     WallSummary,

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from mediakit.client.job_words import STATE_WORDS
+from mediakit.client.job_texts import STATE_WORDS
 from mediakit.media_html import data_url, link_html, medium_html, tile_html
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.gallery.cells import (

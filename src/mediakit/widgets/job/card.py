@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from mediakit.api_models import JobStatus
 from mediakit.client import JobState
-from mediakit.client.job_words import REUSED
+from mediakit.client.job_texts import REUSED
 from mediakit.history.titles import take_text
 from mediakit.media_limits import MediaInfo
 from mediakit.money import format_usd

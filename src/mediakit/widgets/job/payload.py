@@ -12,7 +12,7 @@ from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.job_acts import ACTS, Act, Place, standing_of
-from mediakit.client.job_words import REUSED
+from mediakit.client.job_texts import REUSED
 from mediakit.estimates import Estimate
 from mediakit.history.titles import take_text
 from mediakit.media_html import data_url

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from mediakit.api_models import BillingState, ErrorCode, JobStatus
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
-from mediakit.client.job_words import SETTLING, STATE_WORDS, UNCHARGED
+from mediakit.client.job_texts import SETTLING, STATE_WORDS, UNCHARGED
 from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry

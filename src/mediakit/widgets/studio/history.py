@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog, title_at
 from mediakit.client.job_acts import ACTS, Act, act_of, standing_of_entry
-from mediakit.client.job_words import STATE_WORDS, State, charge_word, state_of_entry
+from mediakit.client.job_texts import STATE_WORDS, State, charge_word, state_of_entry
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.sweeps import sweep_names

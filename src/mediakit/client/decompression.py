@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
-from mediakit.client.answers import NoAnswerError
+from mediakit.client.responses import NoAnswerError
 
 # Values of Content-Encoding that storage services send although the bytes are not
 # encoded; so are media types and the names of character sets.

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from mediakit.api_models import ErrorCode, JobRecord, JobStatus
-from mediakit.client.answers import (
+from mediakit.client.responses import (
     NOT_CHARGED,
     HttpResponse,
     NoAnswerError,

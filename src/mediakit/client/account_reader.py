@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mediakit.client.answers import HttpResponse, error_of
 from mediakit.client.http import ServiceClient
+from mediakit.client.responses import HttpResponse, error_of
 from mediakit.clock import Clock
 
 
