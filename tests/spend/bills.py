@@ -21,8 +21,8 @@ from mediakit.history.frames import _COLUMNS, entries_frame
 from mediakit.spend.dates import ServiceClock
 from mediakit.spend.reconcile import Reconciliation
 from mediakit.spend.reconcile import reconciled as compared
-from mediakit.spend.reports import MonthlyReader
 from mediakit.spend.service_bill import read_bill
+from mediakit.spend.service_reports import MonthlyReader
 
 MONTH = "2026-10"
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)

@@ -35,7 +35,8 @@ from mediakit.spend.dates import (
 from mediakit.spend.exporting import write_file
 from mediakit.spend.forecasting import Forecast
 from mediakit.spend.reconcile import Reconciliation, reconciled
-from mediakit.spend.reports import (
+from mediakit.spend.service_bill import read_bill
+from mediakit.spend.service_reports import (
     COLUMNS,
     By,
     DailyReader,
@@ -43,7 +44,6 @@ from mediakit.spend.reports import (
     MonthlyReader,
     read_by,
 )
-from mediakit.spend.service_bill import read_bill
 
 OK = 200  # the status of an error about an unreadable report
 

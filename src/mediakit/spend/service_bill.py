@@ -17,7 +17,7 @@ from mediakit.spend.billing_responses import DAILY, MONTHLY, daily_frame, monthl
 from mediakit.spend.column_types import CHARGE, plain_rows, whole_number
 from mediakit.spend.dates import ServiceClock, end_of_month, first_of_month, month_of
 from mediakit.spend.function_names import path_of
-from mediakit.spend.reports import MonthlyReader
+from mediakit.spend.service_reports import MonthlyReader
 
 UNREADABLE = (AuthError, NotFoundError, ServiceError)
 NO_KEY = "no API key"

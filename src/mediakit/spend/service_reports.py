@@ -1,4 +1,4 @@
-"""Reads daily and monthly spend: split by calendar month, cached, and summed."""
+"""Reads the service's daily and monthly reports: split by month, cached, summed."""
 
 from __future__ import annotations
 
