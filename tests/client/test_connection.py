@@ -121,15 +121,22 @@ def test_a_key_that_is_not_text_is_rejected_without_being_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://api.example?key=s3cret", "https://api.example/media#s3cret"]
+    ("url", "words"),
+    [
+        ("https://api.example?key=s3cret", "got a URL with a query"),
+        ("https://api.example/media#s3cret", "got a URL with a query"),
+        ("https://ann:s3cret@api.example", "MEDIAKIT_API_KEY"),
+        ("http://s3cret@127.0.0.1:9", "MEDIAKIT_API_KEY"),
+        ("sk-s3cret", r"base_url must be an http\(s\) URL"),
+    ],
 )
-def test_a_base_url_with_a_query_or_fragment_is_refused_without_being_shown(
-    url: str,
+def test_a_base_url_with_a_secret_is_refused_without_being_shown(
+    url: str, words: str
 ) -> None:
-    for make in (Settings.read, Service):
-        with pytest.raises(InputError, match="got a URL with a query") as caught:
+    for make in (Settings.read, Service, Client):
+        with pytest.raises(InputError, match=words) as caught:
             make(url, KEY)
-        assert "s3cret" not in str(caught.value)
+        assert not any(each in str(caught.value) for each in ("s3cret", "ann:"))
 
 
 @pytest.mark.parametrize("key", [f'"{KEY}"', f"'{KEY}'", f'{KEY}"', f"`{KEY}`"])

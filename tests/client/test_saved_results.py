@@ -72,13 +72,7 @@ def test_a_result_has_a_plain_name_and_the_suffix_of_its_medium(
     assert not set(saved) & set('"<>|:*?/\\')
 
 
-def beside(folder: Path) -> tuple[str, dict[str, Any]]:
-    [sidecar] = folder.glob("*.json")
-    text = sidecar.read_text("utf-8")
-    return text, json.loads(text)
-
-
-def test_a_sidecar_holds_no_password_and_no_signature(
+def test_a_sidecar_is_for_its_owner_and_holds_no_signature_and_no_webhook_url(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
@@ -89,11 +83,17 @@ def test_a_sidecar_holds_no_password_and_no_signature(
         Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "first") as client,
     ):
         signed = f"{files.url('cat.png')}?X-Sig={SIGNATURE}"
-        job = client.submit("image-upscale", image_url=signed, upscale_factor="x2")
+        hook = "http://127.0.0.1:9/hook?token=hook-secret"
+        fields: dict[str, Any] = {"image_url": signed, "upscale_factor": "x2"}
+        fields["webhook_url"] = hook
+        job = client.submit("image-upscale", **fields)
         job.wait().settle().download(results)
 
-        text, said = beside(results)
-        assert SIGNATURE not in text
+        [sidecar] = results.glob("*.json")
+        text = sidecar.read_text("utf-8")
+        said = json.loads(text)
+        assert not any(secret in text for secret in (SIGNATURE, "hook-secret"))
+        assert stat.S_IMODE(sidecar.stat().st_mode) == 0o600
         assert said["body"]["image_url"] == f"{files.url('cat.png')}?…"
         with Client(
             sandbox.base_url, sandbox.api_key, home=tmp_path / "second"
@@ -103,7 +103,7 @@ def test_a_sidecar_holds_no_password_and_no_signature(
             assert other.history.settled_total_micro_usd() == job.charge_micro_usd
             # The body is not known, but the key of the same call is: the service
             # returns the same job.
-            again = other.submit("image-upscale", image_url=signed, upscale_factor="x2")
+            again = other.submit("image-upscale", **fields)
             assert again.id == job.id
 
 

@@ -171,17 +171,13 @@ class BusyService(ServiceInMemory):
         return await super().handle(request)
 
 
-def client_of(service: ServiceInMemory, home: Path) -> mk.Client:
-    return service.client(home)
-
-
 @pytest.mark.parametrize("status", [425, 429, 500, 502, 503, 504])
 def test_temporarily_refused_grants_and_erasures_are_retried(
     tmp_path: Path, status: int
 ) -> None:
     service = BusyService(status, refusals=2)
     picture = make_png(tmp_path / "cat.png")
-    with client_of(service, tmp_path / "home") as client:
+    with service.client(tmp_path / "home") as client:
         job = client.submit("image-upscale", image_url=picture).wait()
         job.erase()
 
@@ -195,7 +191,7 @@ def test_a_service_that_stays_busy_fails_the_upload_with_a_readable_message(
     service = BusyService(503, refusals=1_000)
     picture = make_png(tmp_path / "cat.png")
     with (
-        client_of(service, tmp_path / "home") as client,
+        service.client(tmp_path / "home") as client,
         pytest.raises(mk.MediakitError, match="503"),
     ):
         client.submit("image-upscale", image_url=picture)

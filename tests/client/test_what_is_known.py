@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from mediakit import Client
 from mediakit.client import Service
-from mediakit.errors import InputError, MediakitError
+from mediakit.errors import MediakitError
 from mediakit.history import EntryState, History
-from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.clients import async_client
 from tests.support.servers.scripted_server import (
@@ -104,31 +101,3 @@ def test_a_submit_interrupted_by_closing_has_an_unknown_outcome(
 
     assert NOT_KNOWN in said
     assert "Nothing was sent" not in said
-
-
-@pytest.mark.parametrize(
-    "base_url", ["https://ann:s3cret@api.example.com", "http://token@127.0.0.1:9"]
-)
-def test_credentials_in_a_base_url_are_refused_and_not_repeated(
-    base_url: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match="MEDIAKIT_API_KEY") as caught:
-        Client(base_url, KEY, home=tmp_path)
-    with pytest.raises(InputError, match="MEDIAKIT_API_KEY"):
-        Service(base_url, KEY)
-
-    assert not any(each in str(caught.value) for each in ("s3cret", "token", "ann"))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_sidecar_is_readable_by_its_owner_only_and_has_no_webhook_url(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    hook = "http://127.0.0.1:9/hook?token=hook-secret"
-    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
-        job = client.submit("text-to-image", prompt="a kite", webhook_url=hook)
-        saved = job.wait().download(tmp_path / "kite.png")
-        beside = Path(f"{saved}.json")
-
-        assert "hook-secret" not in beside.read_text()
-        assert stat.S_IMODE(beside.stat().st_mode) == 0o600

@@ -66,6 +66,8 @@ print(*(n for n in range(150) if history.claim(submission(key=f"k{n}"))[1]))
     won = race([start(script, place) for _ in range(4)])
     claimed = sorted(int(number) for numbers in won for number in numbers.split())
     assert claimed == list(range(150))
+    with History(place) as history:  # it has one version, or it would be refused
+        assert len(history.page(limit=1_000)) == 150
 
 
 # -- outcomes ---------------------------------------------------------------------

@@ -15,19 +15,11 @@ from sqlalchemy import inspect
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.history.migrations import MIGRATIONS
-from tests.support.submissions import race, start
+from tests.support.submissions import start
 
 VERSION = MIGRATIONS.version
 
 UNIQUE = {"mediakit_entries_key_key"}  # SQLite does not list the index of a constraint
-
-OPEN = """
-import sys
-from mediakit.history import BudgetLimit, History
-sys.stdin.readline()
-with History(sys.argv[1]) as history:
-    print(len(history.page()))
-"""
 
 
 def plainly(place: Any) -> Any:
@@ -64,13 +56,6 @@ def test_a_history_older_than_the_first_step_is_refused_and_not_changed(
     assert f"history has {found}" in said
     assert f" {name} was not changed. Move it away, or name" in said
     assert before is None or place.read_bytes() == before
-
-
-def test_processes_that_start_together_create_one_history(place: Any) -> None:
-    assert race([start(OPEN, place) for _ in range(3)]) == ["0\n"] * 3
-    with plainly(place) as plain:
-        found = plain.execute("SELECT version FROM mediakit_version").fetchall()
-    assert found == [(VERSION,)]
 
 
 def test_postgres_has_the_columns_and_indexes_of_sqlite(

@@ -32,7 +32,6 @@ from tests.support.sandbox.receivers import (
     Received,
     Receiver,
     authority,
-    in_turn,
     receiving,
 )
 from tests.support.virtual_clock import VirtualClock
@@ -357,14 +356,6 @@ def waits_s(lone: LoneSender, delivery_id: str) -> float:
     due_us = lone.delivery(delivery_id).due_us
     assert due_us is not None
     return (due_us - lone.service.clock.now_us()) / US_PER_S
-
-
-def test_410_of_a_webhook_url_is_an_attempt_like_any_other(lone: LoneSender) -> None:
-    with receiving(in_turn(Answer(410), TAKES)) as receiver:
-        delivery_id = lone.add(receiver.url)
-        run(lone.to_the_end())
-
-    assert lone.reasons(delivery_id) == ["http_4xx: 410", None]
 
 
 def test_a_test_is_attempted_once_and_never_again(lone: LoneSender) -> None:
