@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CPU = "cpu_s"
-DEAREST = 10
+SLOWEST_N = 10
 TICKS_HZ = os.sysconf("SC_CLK_TCK")
 ALL = Path(__file__).parents[2] / "build" / "cpu_seconds.json"
 
@@ -83,6 +83,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     line = terminalreporter.write_line
     line(f"{_cpu_s():.0f} CPU seconds, of which in tests:")
     line(", ".join(f"{room} {used_s:.0f}" for room, used_s in rooms.most_common()))
-    line(f"The {DEAREST} dearest tests, in CPU seconds:")
-    for name in sorted(tests, key=tests.__getitem__, reverse=True)[:DEAREST]:
+    line(f"The {SLOWEST_N} slowest tests, in CPU seconds:")
+    for name in sorted(tests, key=tests.__getitem__, reverse=True)[:SLOWEST_N]:
         line(f"{tests[name]:7.1f}  {name}")

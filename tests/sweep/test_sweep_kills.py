@@ -1,4 +1,4 @@
-"""Killed at any moment and run again, a sweep buys each of its cells once."""
+"""A sweep that is killed at any moment and rerun buys each of its cells once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from mediakit.client import Service
 from mediakit.history import History
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.sweep import Plan
-from tests.support.process_lives import CONTEXT, KILLED, READ_BYTES, Program, listen
+from tests.support.killable_workers import (
+    CONTEXT,
+    KILLED,
+    READ_BYTES,
+    Program,
+    report_phases,
+)
 from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
 from tests.support.soak import BOTH_DATABASES, trials
@@ -30,15 +36,15 @@ KILLS = trials(3, soak=20)
 UPSCALE_MICRO_USD = 126_000
 BUDGET_MICRO_USD = CELLS * UPSCALE_MICRO_USD
 IN_FLIGHT = 4
-PATIENCE_S = 240.0
-# So that cells are left to be sent at most kills.
+TIMEOUT_S = 240.0
+# Low enough that most kills leave unsent cells.
 MOST_EVENTS = CELLS // (KILLS + 1) - IN_FLIGHT
-PHASES = ("after a claim", "during a POST", "after an answer", "during an upload")
+PHASES = ("after a claim", "during a POST", "after a response", "during an upload")
 BEGUN = "begun"
 
 CONTEXT.set_forkserver_preload(
     [
-        "tests.support.process_lives",
+        "tests.support.killable_workers",
         "tests.sweep.made_scorers",
         "mediakit.sweep.scoring",
         "mediakit.widgets.sweeps",
@@ -49,7 +55,7 @@ CONTEXT.set_forkserver_preload(
 
 @dataclass(frozen=True)
 class Sweep:
-    """What each life does: the same plan, run under the same budget."""
+    """The work of each process: the same plan, run under the same budget."""
 
     program: Program
     files: tuple[str, ...]
@@ -60,24 +66,24 @@ class Sweep:
         files = list(self.files)
         return client.sweep("image-upscale", image_url=files, sharpen=sharpnesses)
 
-    def live(self, told: connection.Connection) -> None:
-        """Run the plan to its end, and tell each phase as it begins."""
+    def run(self, reports: connection.Connection) -> None:
+        """Run the plan to its end, and report each phase as it begins."""
 
-        def tell(phase: str) -> None:
-            os.write(told.fileno(), f"{phase}\n".encode())
+        def report(phase: str) -> None:
+            os.write(reports.fileno(), f"{phase}\n".encode())
 
-        listen(tell)
+        report_phases(report)
         with self.program.connect() as client:
             plan = self.plan(client)
-            tell(BEGUN)
+            report(BEGUN)
             budget = format_usd(BUDGET_MICRO_USD)
-            progress = plan.run(budget, IN_FLIGHT).wait(PATIENCE_S).progress
+            progress = plan.run(budget, IN_FLIGHT).wait(TIMEOUT_S).progress
             assert progress.completed == CELLS, progress
 
 
 @dataclass(frozen=True)
 class Kill:
-    """When a life is killed."""
+    """The time at which a process is killed."""
 
     phase: str
     number: int
@@ -115,72 +121,72 @@ def test_a_sweep_that_is_killed_and_run_again_pays_for_each_cell_once(
 ) -> None:
     random, counts = Random(11), Counter[str]()
     began_s = time.monotonic()
-    with closing(History(history)) as remembered:
+    with closing(History(history)) as store:
         while counts["kills"] < KILLS:
-            has_rest = jobs_of(server)[0] < CELLS
+            is_unfinished = jobs_of(server)[0] < CELLS
             kill = Kill(
                 random.choice(PHASES),
                 random.randint(1, MOST_EVENTS),
                 random.choice([0.0, 0.0, random.uniform(0, 0.05)]),
-                latest_s=PATIENCE_S if has_rest else random.uniform(0, 0.1),
+                latest_s=TIMEOUT_S if is_unfinished else random.uniform(0, 0.1),
             )
-            exit_code = live(sweep, kill)
+            exit_code = run_process(sweep, kill)
             assert exit_code in (0, KILLED)
             if exit_code == KILLED:
                 counts["kills"] += 1
-                look(server, remembered, counts)
-        assert live(sweep, None) == 0
+                count_unfinished(server, store, counts)
+        assert run_process(sweep, None) == 0
 
-    what = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
-    tell(f"A sweep of {CELLS} cells, {time.monotonic() - began_s:.0f} s: {what}.")
-    assert counts["kills with cells still to be sent"] >= KILLS / 2
+    parts = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+    tell(f"A sweep of {CELLS} cells, {time.monotonic() - began_s:.0f} s: {parts}.")
+    assert counts["kills with unsent cells"] >= KILLS / 2
     assert jobs_of(server) == (CELLS, CELLS, BUDGET_MICRO_USD)
     assert_owned(sweep)
     assert jobs_of(server) == (CELLS, CELLS, BUDGET_MICRO_USD)
 
 
-def live(sweep: Sweep, kill: Kill | None) -> int:
-    """Let a process run the sweep, and kill it at its moment."""
-    hears, told = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=sweep.live, args=(told,))
+def run_process(sweep: Sweep, kill: Kill | None) -> int:
+    """Run the sweep in a process, and kill it at its time; return its exit code."""
+    reports, sender = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=sweep.run, args=(sender,))
     process.start()
-    told.close()
-    phases, ends_at_s = Counter[str](), time.monotonic() + PATIENCE_S
-    with closing(hears):
-        while hears.poll(max(0.0, ends_at_s - time.monotonic())):
-            heard = os.read(hears.fileno(), READ_BYTES)
-            if not heard:
-                break  # it is over
-            phases.update(heard.decode().splitlines())
+    sender.close()
+    phases, deadline_s = Counter[str](), time.monotonic() + TIMEOUT_S
+    with closing(reports):
+        while reports.poll(max(0.0, deadline_s - time.monotonic())):
+            lines = os.read(reports.fileno(), READ_BYTES)
+            if not lines:
+                break  # the process has ended
+            phases.update(lines.decode().splitlines())
             if kill is not None:
-                ends_at_s = min(ends_at_s, moment_s(kill, phases))
+                deadline_s = min(deadline_s, kill_time_s(kill, phases))
     if kill is None:
-        process.join(PATIENCE_S)
+        process.join(TIMEOUT_S)
     if process.is_alive():
         process.kill()
     process.join()
     return process.exitcode or 0
 
 
-def moment_s(kill: Kill, phases: Counter[str]) -> float:
-    """Return when a life is killed, by what it has told until now."""
+def kill_time_s(kill: Kill, phases: Counter[str]) -> float:
+    """Return when to kill a process, given its reported phases."""
     if phases[kill.phase] >= kill.number:
         return time.monotonic() + kill.delay_s
-    return time.monotonic() + (kill.latest_s if phases[BEGUN] else PATIENCE_S)
+    return time.monotonic() + (kill.latest_s if phases[BEGUN] else TIMEOUT_S)
 
 
-def look(server: Server, remembered: History, counts: Counter[str]) -> None:
-    """Look at what a kill left behind."""
+def count_unfinished(server: Server, store: History, counts: Counter[str]) -> None:
+    """Count unanswered submissions and unsent cells after a kill."""
     service = Service(server.base_url, KEY)
     owner = {"service": service.identity, "account": service.account}
-    unanswered = remembered.unanswered_entries(**owner)
-    counts["kills with submits that were not answered"] += bool(unanswered)
-    made, _, _ = jobs_of(server)
-    counts["kills with cells still to be sent"] += made < CELLS
+    unanswered = store.unanswered_entries(**owner)
+    counts["kills with unanswered submissions"] += bool(unanswered)
+    jobs, _, _ = jobs_of(server)
+    counts["kills with unsent cells"] += jobs < CELLS
 
 
 def jobs_of(server: Server) -> tuple[int, int, int]:
-    """Return its jobs, its charges, and what they cost, as its store tells."""
+    """Return the numbers of jobs and charges, and their sum, from the store."""
     with closing(server.store()) as db:
         (jobs,) = db.execute("SELECT count(*) FROM job").fetchone()
         charges = db.execute("SELECT count(*), sum(charge_micro_usd) FROM charge")
@@ -188,11 +194,11 @@ def jobs_of(server: Server) -> tuple[int, int, int]:
 
 
 def assert_owned(sweep: Sweep) -> None:
-    """Compare what the service sold with what is remembered; the plan costs nothing."""
+    """Compare the service's charges with the history; running the plan is free."""
     with sweep.program.connect() as client:
         plan = sweep.plan(client)
         assert f"{CELLS} owned, 0 new: $0.00" in repr(plan)
-        frame = plan.run().wait(PATIENCE_S).frame()
+        frame = plan.run().wait(TIMEOUT_S).frame()
         assert set(frame["status"]) == {"completed"}
         assert frame["job_id"].nunique() == CELLS
         assert frame["charge_micro_usd"].sum() == BUDGET_MICRO_USD
