@@ -29,7 +29,7 @@ def results(client: Client) -> Any:
     return plan.run(budget="$1").wait(PATIENCE_S)
 
 
-def test_a_promotion_is_of_the_files_that_were_sent(
+def test_a_promotion_uses_the_files_that_were_sent(
     client: Client, tmp_path: Path
 ) -> None:
     files = [make_png(tmp_path / f"{n}.png", (64, 32 * n)) for n in (1, 2)]
@@ -138,7 +138,7 @@ def test_the_best_results_are_made_again_with_other_values_within_a_budget(
     assert namespace["plan"].id == promotion.id
 
 
-def test_results_that_nobody_judged_cannot_be_promoted(results: Any) -> None:
+def test_unrated_results_cannot_be_promoted(results: Any) -> None:
     with pytest.raises(InputError, match="a column that has values"):
         results.promote(1)
     results.keep(results.frame()["job_id"][0])
@@ -184,7 +184,7 @@ def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
     assert namespace["plan"].estimate().high == 0
 
 
-def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_again(
+def test_a_damaged_copy_or_one_without_a_sidecar_is_fetched_again(
     results: Any, client: Client, tmp_path: Path
 ) -> None:
     results.export(tmp_path / "before")
@@ -209,7 +209,7 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     assert ranked["prompt"].tolist() == [prompts[second], prompts[first]]
 
 
-def test_of_tied_results_those_of_the_better_version_are_made_again(
+def test_tied_results_of_the_better_version_are_promoted(
     client: Client,
 ) -> None:
     versions, shots = ["a cup {s}", "macro cup {s}"], ["on snow", "on sand", "at sea"]
@@ -306,7 +306,7 @@ def test_a_plan_still_names_the_price_of_its_first_run(client: Client) -> None:
     assert "First run: 2 cells for $0.68" in repr(plan)
 
 
-def test_only_what_has_a_result_is_rated(client: Client) -> None:
+def test_only_jobs_with_a_result_are_rated(client: Client) -> None:
     prompts = ["a kite", "a lamp sandbox:fail=content_moderation"]
     plan = client.sweep("text-to-video", prompt=prompts, duration=[3, 99])
     results = plan.run().wait(PATIENCE_S)

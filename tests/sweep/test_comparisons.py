@@ -1,4 +1,4 @@
-"""Differences in scores, held against scipy and simulated sweeps without any."""
+"""Differences in scores, compared with scipy and with simulated sweeps without any."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DTYPES: list[tuple[str, list[float]]] = [
 
 
 @pytest.mark.parametrize(("dtype", "levels"), DTYPES, ids=str)
-def test_a_judge_that_agrees_with_itself_twice_is_no_certainty(
+def test_two_equal_differences_are_not_taken_as_certain(
     dtype: str, levels: list[float]
 ) -> None:
     low, high = levels[0], levels[-1]
@@ -64,7 +64,7 @@ def test_a_judge_that_agrees_with_itself_twice_is_no_certainty(
         max_size=8,
     )
 )
-def test_no_interval_is_without_a_width(
+def test_every_interval_has_a_width(
     dtype: str, drawn: list[tuple[float, float]]
 ) -> None:
     film = [value for value, _ in drawn]
@@ -83,7 +83,7 @@ MEASURED: dict[str, Any] = {  # without a common step, as measurements are
 
 
 @pytest.mark.parametrize("pairs", [4, 5, 6])
-def test_a_paired_test_is_that_of_scipy(pairs: int) -> None:
+def test_a_paired_test_agrees_with_scipy(pairs: int) -> None:
     ink, oil = MEASURED["ink"][:pairs], MEASURED["oil"][:pairs]
     row: Any = compare(scored(pairs, ink=ink, oil=oil), "style", "score").frame.iloc[0]
     test = scipy.stats.ttest_rel(oil, ink)
@@ -93,7 +93,7 @@ def test_a_paired_test_is_that_of_scipy(pairs: int) -> None:
     assert numbers == pytest.approx([test.pvalue, low, high], abs=1e-6)
 
 
-def test_of_several_values_p_is_corrected_after_holm() -> None:
+def test_p_values_of_several_comparisons_are_corrected_by_holms_method() -> None:
     frame = compare(scored(6, **MEASURED), "style", "score").frame
     twos = list(zip(frame["first"], frame["second"], strict=True))
     raw = [scipy.stats.ttest_rel(MEASURED[b], MEASURED[a]).pvalue for a, b in twos]
@@ -140,7 +140,7 @@ def test_the_pairs_that_are_still_needed_are_those_of_the_noncentral_t(
     assert row["more_pairs"] is pd.NA or abs(row["more_pairs"] - (needed - 4)) <= 1
 
 
-def test_differences_that_nobody_can_test_are_not_said_to_be_within_chance() -> None:
+def test_untestable_differences_are_not_reported_as_chance() -> None:
     found = compare(scored(1, a=[1], b=[3], c=[5]), "style", "score")
     assert found.text.startswith(
         "None of the 3 differences between values of style can be tested: each is over "
@@ -187,7 +187,7 @@ def test_any_frame_is_compared_as_the_results_of_one_sweep_are() -> None:
     ],
     ids=["no frame", "no axis", "no pairs", "no axes"],
 )
-def test_what_no_frame_has_is_not_compared(
+def test_an_unknown_column_is_not_compared(
     frame: Any, axis: str, by: Any, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
@@ -308,7 +308,7 @@ def test_two_sweeps_are_compared_over_what_both_have() -> None:
         compare_sweeps(first, second, by="colour")
 
 
-def test_the_text_says_how_many_more_would_settle_what_is_in_doubt() -> None:
+def test_the_text_says_how_many_more_pairs_would_decide() -> None:
     frame = styles(
         "rating",
         PROMPTS[:6],
@@ -351,7 +351,7 @@ def test_cells_without_a_value_and_repairs_are_left_out_and_counted() -> None:
     pd.testing.assert_frame_equal(found.frame, compare(frame, "resolution").frame)
 
 
-def test_a_comparison_of_nothing_has_its_types_and_says_so() -> None:
+def test_an_empty_comparison_has_its_dtypes_and_says_so() -> None:
     frame = rated(1)
     found: Any = compare(frame[frame["resolution"] == "r0"], "resolution")
     whole = compare(frame, "resolution")
@@ -371,6 +371,8 @@ def test_a_comparison_of_nothing_has_its_types_and_says_so() -> None:
         ("prompt", "rating", "prompt with 101 values"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(axis: str, value: str, words: str) -> None:
+def test_invalid_arguments_of_a_comparison_are_rejected(
+    axis: str, value: str, words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         compare(rated(1, prompts=101), axis, value)

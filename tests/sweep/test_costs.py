@@ -141,7 +141,7 @@ def test_several_axes_give_a_row_for_each_of_their_combinations() -> None:
 # -- rating against charge ------------------------------------------------------------
 
 
-def test_only_what_nothing_beats_is_on_the_front() -> None:
+def test_only_undominated_values_are_on_the_frontier() -> None:
     points: dict[str, Any] = {
         "cheap": (100, [2, 3]),
         "beaten": (300, [2, 2]),
@@ -190,7 +190,7 @@ def test_a_mean_charge_has_the_repairs_and_leaves_failed_cells_out() -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.none() | st.integers(1, 5)), max_size=12)
 )
-def test_the_front_is_all_that_is_rated_and_that_no_other_beats(
+def test_the_frontier_has_all_rated_values_that_no_other_dominates(
     drawn: list[tuple[int, int | None]],
 ) -> None:
     rows = [

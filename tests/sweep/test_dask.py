@@ -1,4 +1,4 @@
-"""Scoring on a local Dask cluster: the same numbers, and what a dead worker costs."""
+"""Scoring on a local Dask cluster: the same numbers, even if a worker dies."""
 
 from __future__ import annotations
 

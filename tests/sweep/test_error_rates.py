@@ -1,4 +1,4 @@
-"""How often verdicts are wrong, differences found, and intervals right, simulated."""
+"""Simulated error rates of verdicts, power of tests and coverage of intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exporting a sweep: the files and their names, the manifest, and the page."""
+"""Exports of a sweep: the files and their names, the manifest, and the page."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_second_export_fetches_nothing_and_changes_nothing(
     assert after == before | {"notes.txt": b"mine"}
 
 
-def test_what_is_missing_is_written_again(where: Path, source: Source) -> None:
+def test_missing_files_are_written_again(where: Path, source: Source) -> None:
     exported(where, source)
     name = manifest_of(where)[1]["file"]
     (where / name).unlink()
@@ -342,7 +342,7 @@ def test_names_in_the_evidence_and_the_fields_stay_text(
     assert not any("onerror" in attributes for _, attributes in page.tags)
 
 
-def test_every_picture_and_player_has_a_text_for_those_who_do_not_see_it(
+def test_every_picture_and_player_has_an_alternative_text(
     where: Path, source: Source
 ) -> None:
     page = exported_versions(where, source)
@@ -389,7 +389,7 @@ def test_text_from_outside_stays_text(
     assert all("/" not in name.removeprefix("posters/") for name in names)
 
 
-def test_nothing_that_is_passed_on_has_a_password_or_a_signature(
+def test_exports_contain_no_password_or_signature(
     folder_or_page: Path, source: Source
 ) -> None:
     signed = "https://mia:hunter2@bucket.test/boat.png?X-Amz-Signature=abcdef"
@@ -439,7 +439,7 @@ def test_pictures_and_sounds_are_shown_as_such(where: Path, source: Source) -> N
     assert len(list((where / "posters").iterdir())) == 1
 
 
-def test_an_output_that_cannot_be_fetched_costs_its_cell_alone(
+def test_an_unavailable_output_affects_only_its_cell(
     where: Path, source: Source
 ) -> None:
     (source.folder / "job1").unlink()
@@ -463,7 +463,9 @@ def test_a_clip_that_cannot_be_decoded_has_no_poster(
     assert ["poster" in video for video in videos] == [False, True, True]
 
 
-def test_nothing_made_is_a_page_that_says_so(where: Path, source: Source) -> None:
+def test_a_sweep_without_results_is_exported_as_a_page_that_says_so(
+    where: Path, source: Source
+) -> None:
     none = pd.array([None] * 4, dtype="string")
     rows = results(output_url=none, status=["unsent"] * 4)
     done = exported(where, source, rows=rows)
@@ -474,7 +476,7 @@ def test_nothing_made_is_a_page_that_says_so(where: Path, source: Source) -> Non
 
 
 @pytest.mark.parametrize("wrong", [None, "", 5, "a\0b"])
-def test_a_place_that_is_none_is_refused(source: Source, wrong: object) -> None:
+def test_an_invalid_destination_is_rejected(source: Source, wrong: object) -> None:
     with pytest.raises(InputError, match="where"):
         exported(wrong, source)  # type: ignore[arg-type]
 
@@ -487,7 +489,7 @@ def test_a_file_is_no_folder(tmp_path: Path, source: Source) -> None:
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_an_export_goes_to_any_url_that_fsspec_knows(source: Source) -> None:
+def test_an_export_is_written_to_any_url_that_fsspec_supports(source: Source) -> None:
     files = fsspec.filesystem("memory")
     done = exported("memory://bucket/kites", source)
     again = exported("memory://bucket/kites/", source)
@@ -545,7 +547,7 @@ def test_a_page_keeps_its_limit_and_says_what_is_not_in_it(
     page = page_of(where.with_suffix(".html"))
     in_page = [a["src"] or "" for tag, a in page.tags if tag == "video"]
     assert done.files == len(in_page) == files
-    # What is kept comes first; the rest are stills that say what they are of.
+    # Kept results come first; the rest are stills with captions.
     kept = (source.folder / "job2").read_bytes()
     assert files == 0 or kept in embedded_in(page)
     values = (v for _, a in page.tags for v in a.values() if v)
@@ -590,7 +592,7 @@ def test_pictures_and_sounds_are_in_the_page_with_their_types(
     assert (clip["src"] or "").startswith("data:video/mp4;")
 
 
-def test_an_output_that_cannot_be_read_costs_its_place_in_the_page_alone(
+def test_an_unreadable_output_affects_only_its_place_in_the_page(
     where: Path, source: Source
 ) -> None:
     (source.folder / "job1").unlink()

@@ -1,4 +1,4 @@
-"""Sweeps that are found again, from the history alone."""
+"""Earlier sweeps, restored from the history alone."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_async_clients_find_sweeps_too(tmp_path: Path) -> None:
         assert asyncio.run(main()) == list(results.frame()["job_id"])
 
 
-def test_a_sweep_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
+def test_an_unknown_sweep_is_reported_as_unknown(tmp_path: Path) -> None:
     with (
         Service().client(tmp_path) as client,
         pytest.raises(NotFoundError, match=r"client\.sweeps\(\)"),
@@ -215,7 +215,7 @@ def test_a_sweep_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> No
         client.sweep_results("5eed")
 
 
-def test_results_of_different_axes_are_put_together(tmp_path: Path) -> None:
+def test_results_with_different_axes_are_combined(tmp_path: Path) -> None:
     with Service().client(tmp_path) as client:
         one = run(client, plan_of(client, 2))
         two = run(client, plan_of(client, 1, duration=[3, 5]))

@@ -1,4 +1,4 @@
-"""Judges: what they make of a prompt and a picture, and how far people agree."""
+"""Judges: their scores for a prompt and a picture, and their agreement with people."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_clip_is_judged_by_several_frames(tmp_path: Path) -> None:
 
 
 class Model(LoopbackServer):
-    """A server of a language model: what it was asked, and what it answers."""
+    """A language model's server with recorded requests and scripted responses."""
 
     def __init__(self, judge: Callable[[dict[str, Any]], Said]) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class Model(LoopbackServer):
 
 
 def said(text: str) -> Said:
-    """Return the answer of a model."""
+    """Return a response of a model."""
     return Said({"choices": [{"message": {"content": text}}]})
 
 
@@ -120,7 +120,7 @@ def prompt_in(asked: dict[str, Any]) -> str:
 
 
 def judged(asked: dict[str, Any]) -> Said:
-    """Answer as asked: the length of the prompt, from 1 to 5."""
+    """Respond with the length of the prompt, from 1 to 5."""
     stars = min(5, len(prompt_in(asked)))
     text = json.dumps(dict.fromkeys(RUBRIC, stars) | {"reason": "It fits."})
     return said(f"```json\n{text}\n```")  # as some models do
@@ -323,7 +323,7 @@ def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
 
 
 def charging(*contents: str, cost: Any = 0.0015, status: int = 200) -> ModelJudge:
-    """Return a judge whose server gives these answers, the last one for good."""
+    """Return a judge whose server returns these responses, repeating the last one."""
     answers = [*contents]
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -340,7 +340,7 @@ def charging(*contents: str, cost: Any = 0.0015, status: int = 200) -> ModelJudg
 @pytest.mark.parametrize(
     ("content", "status"), [("It is fine.", 200), ("<html>", 200), ("Too long.", 400)]
 )
-def test_what_an_answer_without_a_score_cost_is_recorded_and_never_paid_again_silently(
+def test_the_cost_of_an_answer_without_a_score_is_recorded_and_not_repeated_silently(
     client: Client, content: str, status: int
 ) -> None:
     results = made(client, "owl")
@@ -387,7 +387,7 @@ def test_money_for_an_answer_without_a_score_is_in_every_frame_after_a_restart(
         assert records.drop_duplicates("job_id")["cost_micro_usd"].sum() == 3_000
 
 
-def test_a_judge_of_ones_own_says_what_a_failed_answer_cost(client: Client) -> None:
+def test_a_custom_judge_reports_the_cost_of_a_failed_answer(client: Client) -> None:
     def torn(path: Path) -> dict[str, Any]:
         return {"stars": [1, 2], "cost_micro_usd": 700}
 
@@ -422,9 +422,7 @@ def test_a_model_that_cannot_be_reached_is_a_problem_of_each_output(
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_model_that_has_no_time_is_asked_again(
-    tmp_path: Path, model: Model, status: int
-) -> None:
+def test_a_busy_model_is_retried(tmp_path: Path, model: Model, status: int) -> None:
     answers = [Said("busy", status), Said("busy", status)]
     model.judge = lambda asked: answers.pop() if answers else judged(asked)
     clock = AdvancingClock()
@@ -437,7 +435,7 @@ def test_a_model_that_has_no_time_is_asked_again(
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_model_that_never_has_time_is_one_sentence(
+def test_a_model_that_stays_busy_is_one_readable_error(
     tmp_path: Path, model: Model, status: int
 ) -> None:
     model.judge = lambda _: Said("busy", status)
@@ -493,7 +491,7 @@ def test_a_model_on_this_machine_needs_no_proxy_and_no_certificates(
         ("SSLKEYLOGFILE", "/gone/keys.log"),
     ],
 )
-def test_a_variable_that_the_way_to_a_model_needs_is_named(
+def test_an_unusable_variable_for_a_models_url_is_named(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -530,7 +528,7 @@ def test_the_key_of_a_model_is_in_no_output_log_or_pickle(
         *({"cost_micro_usd": "How dear?"}, "fits the prompt", None),
     ],
 )
-def test_a_rubric_without_names_of_its_own_is_refused(rubric: Any) -> None:
+def test_a_rubric_without_distinct_names_is_rejected(rubric: Any) -> None:
     with pytest.raises(InputError, match="rubric"):
         ModelJudge("http://model.test/v1", "small", rubric)
 
@@ -564,7 +562,7 @@ def test_a_judge_that_ranks_like_people_agrees_with_them(client: Client) -> None
     )
 
 
-def test_agreement_is_what_the_textbook_says(client: Client) -> None:
+def test_agreement_matches_textbook_values(client: Client) -> None:
     ratings = [1, 2, 3, 4, 5, 5, 2, 1]
     stars = [2, 1, 3, 3, 5, 4, 3, 1]
     found = rated(client, ratings, lambda n: stars[n]).agreement("stars")

@@ -1,4 +1,4 @@
-"""Lists of values as people have them: pairs, repeated requests, columns of frames."""
+"""Lists of values as users write them: pairs, repeated requests, columns of frames."""
 
 from __future__ import annotations
 
@@ -183,7 +183,9 @@ def test_the_rows_of_another_frame_library_are_rows(client: Client) -> None:
     assert [cell.fields["duration"] for cell in plan.cells] == [3, None]
 
 
-def test_a_plain_whole_float_is_still_no_whole_number(client: Client) -> None:
+def test_a_whole_float_outside_a_table_is_not_accepted_as_an_integer(
+    client: Client,
+) -> None:
     plan = client.sweep("text-to-video", prompt="a kite", duration=[3, 4.0])
     assert "must be a whole number" in str(plan.cells[1].problem)
 
@@ -199,7 +201,7 @@ def test_a_plain_whole_float_is_still_no_whole_number(client: Client) -> None:
     ],
     ids=["generator", "frame", "column as rows", "one row", "iterator in zip"],
 )
-def test_what_cannot_be_an_axis_is_refused_in_a_sentence(
+def test_an_invalid_axis_is_rejected_with_a_readable_message(
     client: Client, arguments: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(InputError, match=sentence):
@@ -310,7 +312,7 @@ def test_a_failed_cell_costs_nothing_and_is_settled(client: Client) -> None:
         assert each.cost_of_keeper()["unsettled"].tolist() == [0]
 
 
-def test_a_list_named_almost_as_a_slot_is_told_the_slot() -> None:
+def test_a_list_with_a_name_similar_to_a_slot_suggests_the_slot() -> None:
     fixed: dict[str, Any] = {"prompt": "a {animal} over dunes"}
     with pytest.raises(InputError, match=r"animals .*did you mean \{animal\}\?"):
         grid_of(VIDEO, fixed | {"animals": ["fox"]})

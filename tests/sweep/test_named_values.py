@@ -1,4 +1,4 @@
-"""Prompts as people have them: versions with names, and rows with other columns."""
+"""Prompts as users write them: named versions, and rows with other columns."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_versions_name_and_a_label_are_there_after_a_restart_and_for_a_colleag
 @pytest.mark.parametrize(
     "labels", [["rating"], ["colour"], ["id", "prompt", "expected"]]
 )
-def test_what_is_no_column_of_rows_is_no_label(client: Client, labels: Any) -> None:
+def test_a_label_must_be_a_column_of_the_rows(client: Client, labels: Any) -> None:
     with pytest.raises(InputError, match="labels"):
         client.sweep("text-to-video", rows=ROWS, labels=labels)
     with pytest.raises(InputError, match="labels"):

@@ -1,4 +1,4 @@
-"""A plan: cells, prices and reasons before anything is sent; nothing owned is new."""
+"""A plan: its cells, prices and reasons, before anything is sent."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_cells_are_valid_exactly_when_the_function_accepts_them(
         ].fields
 
 
-def test_what_was_submitted_singly_is_owned_and_costs_nothing(client: Client) -> None:
+def test_cells_that_were_submitted_singly_are_owned_and_free(client: Client) -> None:
     client.submit("text-to-video", prompt=PROMPTS[0], duration=3)
     client.submit("text-to-video", prompt=PROMPTS[0], duration=3, take=2)
     plan = client.sweep("text-to-video", prompt=PROMPTS[:2], duration=[3, 4], takes=2)
@@ -244,7 +244,7 @@ def test_an_empty_text_is_a_value_like_any_other(client: Client) -> None:
     assert plan.owned.tolist() == [True, False]
 
 
-def test_a_second_look_finds_what_was_submitted_since(client: Client) -> None:
+def test_displaying_a_plan_again_finds_later_submissions(client: Client) -> None:
     client.submit("text-to-video", prompt=PROMPTS[0], duration=3)
     plan = client.sweep("text-to-video", prompt=PROMPTS[:2], duration=3, takes=2)
     assert plan.owned.tolist() == [True, False, False, False]
@@ -318,7 +318,9 @@ NO_SENSE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_sweep_that_makes_no_sense_is_refused_in_a_sentence(client: Client) -> None:
+def test_an_impossible_sweep_is_rejected_with_a_readable_message(
+    client: Client,
+) -> None:
     def check(row: tuple[dict[str, Any], str]) -> None:
         arguments, words = row
         with pytest.raises(InputError, match="Nothing was sent") as caught:
@@ -328,7 +330,7 @@ def test_a_sweep_that_makes_no_sense_is_refused_in_a_sentence(client: Client) ->
     assert_each(NO_SENSE, check)
 
 
-def test_a_plan_does_not_wait_long_for_a_service_that_is_away(tmp_path: Path) -> None:
+def test_a_plan_does_not_wait_long_for_an_unreachable_service(tmp_path: Path) -> None:
     def away(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("nobody is there", request=request)
 

@@ -1,4 +1,4 @@
-"""What a plan can find before anything is sent, held against scipy's noncentral t."""
+"""The power of a plan before anything is sent, compared with scipy's noncentral t."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_takes_of_one_prompt_are_pairs_too(client: Client) -> None:
     assert "Over 6 takes" in found.text
 
 
-def test_a_price_that_nobody_knows_is_not_named(client: Client) -> None:
+def test_an_unknown_price_is_not_named(client: Client) -> None:
     plan = client.sweep("text-to-image", prompt=["a {s}", "one {s}"], s=[*"abcd"])
     found = plan.power()
     assert found.price is None
@@ -120,7 +120,7 @@ def test_a_price_that_nobody_knows_is_not_named(client: Client) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_planned_is_refused(
+def test_invalid_arguments_of_a_power_estimate_are_rejected(
     client: Client, arguments: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):

@@ -1,4 +1,4 @@
-"""Random runs against the sandbox: whatever goes wrong, the budget holds."""
+"""Random runs against the sandbox keep their budget whatever fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READS = {"method": "GET", "path": "/v1/media/jobs"}
 
 @pytest.fixture(scope="module")
 def stormy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox for all runs; each makes weather of its own."""
+    """Serve a sandbox for all runs; each injects its own faults."""
     running = start(
         Sandbox(
             tmp_path_factory.mktemp("stormy"),
@@ -51,7 +51,7 @@ def picture(stormy: RunningSandbox, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def make_weather(running: RunningSandbox, random: Random) -> None:
-    """Let a few things go wrong from now on."""
+    """Inject a few faults from now on."""
     running.clear_faults()
     few = random.randint(1, 4)
     chances: list[tuple[float, str, dict[str, Any]]] = [

@@ -29,7 +29,7 @@ def judged(
     seed: int,
     ties: float = 0.0,
 ) -> list[Choice]:
-    """Let a judge with these strengths in mind compare items at random."""
+    """Compare random pairs of items, by these strengths."""
     random = np.random.default_rng(seed)
     choices = []
     for _ in range(comparisons):
@@ -128,7 +128,7 @@ def test_a_ranking_has_the_same_types_without_a_comparison() -> None:
     }
 
 
-def test_the_pair_that_teaches_most_is_asked_next_and_none_twice() -> None:
+def test_the_most_informative_pair_is_asked_next_and_none_twice() -> None:
     assert next_pair([], ["a"]) is None
     asked: list[Choice] = []
     while (pair := next_pair(asked, ["a", "b", "c", "d"])) is not None:
@@ -143,7 +143,7 @@ def test_the_pair_that_teaches_most_is_asked_next_and_none_twice() -> None:
     assert set(next_pair(known * 8, [*"abcd"]) or ()) in ({"a", "b"}, {"c", "d"})
 
 
-def test_fewer_answers_rank_as_well_as_pairs_in_any_order() -> None:
+def test_chosen_pairs_rank_as_well_with_fewer_answers_than_random_pairs() -> None:
     truth = np.random.default_rng(7).normal(0.0, 2.0, 10)
     names = [f"i{n}" for n in range(10)]
 

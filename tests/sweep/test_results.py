@@ -91,7 +91,7 @@ def test_a_cell_that_is_not_settled_has_no_charge_rather_than_none(
         assert frame["job_id"].notna().sum() == 2
 
 
-def test_a_completed_cell_says_all_about_its_job(tmp_path: Path) -> None:
+def test_a_completed_cell_has_all_facts_about_its_job(tmp_path: Path) -> None:
     with Service(lambda *_: Outcome(reads=2)).client(tmp_path) as client:
         row = run(client, plan_of(client, 1)).frame().iloc[0]
         job = client.job(row["job_id"])
@@ -373,7 +373,7 @@ def test_a_listener_that_raises_or_leaves_does_not_end_the_run(
         assert calls == []
 
 
-def test_results_say_in_one_line_how_far_they_are(tmp_path: Path) -> None:
+def test_the_repr_of_results_is_one_line_with_the_progress(tmp_path: Path) -> None:
     with Service(failing_first).client(tmp_path) as client:
         results = run(client, plan_of(client, 4, duration=[3, 99]), budget="$5")
         assert "2 of 4 cells completed, 2 failed, 4 invalid" in repr(results)

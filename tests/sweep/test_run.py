@@ -44,14 +44,14 @@ def number_of(body: Mapping[str, Any]) -> int:
 
 
 def every(n: int, **outcome: Any) -> Decide:
-    """Decide so for every n-th prompt; the others complete."""
+    """Apply this outcome to every n-th prompt; the others complete."""
     return lambda body, _: Outcome(
         **(outcome if number_of(body) % n == 0 else {"reads": 1})
     )
 
 
 def from_tenth(**outcome: Any) -> Decide:
-    """Decide so from the tenth prompt on; those before complete."""
+    """Apply this outcome from the tenth prompt on; earlier ones complete."""
     return lambda body, _: Outcome(**(outcome if number_of(body) >= 10 else {}))
 
 
@@ -156,7 +156,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_run_ends_as_it_must(tmp_path: Path, name: str) -> None:
+def test_a_run_ends_with_the_expected_cells_and_charges(
+    tmp_path: Path, name: str
+) -> None:
     case = CASES[name]
     decide = case.decide or always(reads=1)
     service = Service(decide, balance_micro_usd=case.balance_micro_usd)
@@ -328,7 +330,7 @@ def test_an_error_of_our_own_is_a_failed_cell_too(
     assert "a cell of a sweep failed" in caplog.text
 
 
-def test_a_service_that_does_not_answer_is_not_asked_for_every_cell(
+def test_an_unresponsive_service_does_not_get_a_request_for_every_cell(
     tmp_path: Path,
 ) -> None:
     def refuse(request: httpx.Request) -> None:
@@ -357,7 +359,7 @@ def test_a_wrong_key_stops_the_rest(tmp_path: Path) -> None:
         assert len(asked) <= 8
 
 
-def test_what_a_balance_did_not_reach_is_sent_again_after_a_top_up(
+def test_cells_beyond_the_balance_are_sent_after_a_top_up(
     tmp_path: Path,
 ) -> None:
     service = Service(always(reads=1, settles=1))
@@ -484,14 +486,14 @@ def test_a_budget_below_the_cheapest_new_cell_is_refused_and_nothing_is_sent(
 
 
 @pytest.mark.parametrize("amount", ["five", -1, 0.5, True])
-def test_what_is_no_amount_is_refused_as_a_budget(tmp_path: Path, amount: Any) -> None:
+def test_an_invalid_amount_is_rejected_as_a_budget(tmp_path: Path, amount: Any) -> None:
     with Service().client(tmp_path) as client:
         with pytest.raises(InputError, match="budget") as caught:
             plan_of(client, 1).run(budget=amount)
         assert caught.value.field == "budget"
 
 
-def test_a_price_that_nobody_knows_is_not_sent_under_a_budget(tmp_path: Path) -> None:
+def test_a_cell_of_unknown_price_is_not_sent_under_a_budget(tmp_path: Path) -> None:
     with Service().client(tmp_path) as client:
         plan = client.sweep("text-to-image", prompt=["a", "b"])
         results = run(client, plan, budget="$5")
@@ -524,7 +526,7 @@ def test_two_clients_share_a_sweeps_budget(tmp_path: Path) -> None:
 
 
 class Weather:
-    """Chances of a random run: what goes wrong in it, and by how much."""
+    """Probabilities of the faults in a random run, and their sizes."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -551,7 +553,7 @@ class Weather:
 
 
 def settled(client: Client, is_over: Callable[[], bool]) -> None:
-    """Resume what is open until it is over.
+    """Resume unanswered submissions until none is left.
 
     On a busy machine, the minute of a clock this fast may be over before a lost answer
     has been asked for again, also while it is resumed.

@@ -1,4 +1,4 @@
-"""Scores as records: who said what of an output, why, when, and what that cost."""
+"""Scores as records: scorer, value, reason, time and cost for each output."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_score_is_in_every_frame_after_a_restart_and_for_a_colleague(
         (sweep,) = client.sweeps().to_dict("records")
         assert (sweep["stars"], sweep["judge_cost_micro_usd"]) == (4.5, 9_000)
         records = found.scores()
-        # What was judged is judged for nobody again.
+        # A judged output is not judged again for anybody.
         again = found.score(judge, version="2")
 
     assert listed(again, *names[:3]) == [each[:3] for each in JUDGED]
@@ -340,7 +340,7 @@ def test_eight_outputs_are_scored_at_once_and_all_calls_share_a_loop(
     assert {thread.name for thread in threads} == {"mediakit-scorers"}
 
 
-def test_an_asynchronous_scorer_that_fails_is_a_problem_of_its_output(
+def test_an_asynchronous_scorer_that_fails_affects_only_its_output(
     client: Client,
 ) -> None:
     async def fails(path: Path, row: dict[str, Any]) -> int:

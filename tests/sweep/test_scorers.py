@@ -1,4 +1,4 @@
-"""Scorers on clips whose numbers are known before they are measured."""
+"""Scorers on clips with known values."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_clipped_sine_is_at_full_scale_for_two_thirds(tmp_path: Path) -> None:
     assert scorers.clipping(path)["clipping"] == pytest.approx(2 / 3, abs=0.001)
 
 
-def test_what_a_file_does_not_have_is_unknown(tmp_path: Path) -> None:
+def test_values_that_a_file_does_not_have_are_unknown(tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "silent.mp4", [flat(9)] * 8)
     still = picture(tmp_path / "still.png", noise(1))
     sound = write_sound(tmp_path / "sound.wav", tone(0.5))
@@ -207,7 +207,7 @@ def test_a_scorer_travels_to_other_processes_and_its_scores_are_stored(scorer) -
     assert identity_of(scorer)[1] is not None
 
 
-def test_what_is_no_media_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_media_is_rejected(tmp_path: Path) -> None:
     playlist = tmp_path / "list.mp4"
     playlist.write_text("#EXTM3U\n#EXTINF:1,\nother.ts\n")
 

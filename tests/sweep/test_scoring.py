@@ -1,4 +1,4 @@
-"""Scoring outputs: what a scorer sees, what is kept, and what a failure costs."""
+"""Scoring outputs: the input of a scorer, stored scores, and failures."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_scorer_that_takes_a_row_sees_the_cell(
 
 
 def row_noted(rows: list[Any]) -> Callable[[Path, Any], int]:
-    """Return a scorer that notes the rows that it sees."""
+    """Return a scorer that records its rows."""
 
     def noted(path: Path, row: Any) -> int:
         rows.append(row)
@@ -193,7 +193,7 @@ THREADS = ThreadPoolExecutor(1)
         ("executor", {"fn": size_bytes, "executor": "dask"}, r"get_executor\(\)"),
     ],
 )
-def test_what_cannot_score_is_refused_before_anything_is_downloaded(
+def test_an_invalid_scorer_is_rejected_before_anything_is_downloaded(
     service: Service,
     client: Client,
     field: str,
@@ -217,7 +217,7 @@ def test_what_cannot_score_is_refused_before_anything_is_downloaded(
         ({"a": 1, "cost_micro_usd": -1}, r"ValueError: .*, from 0 \(got -1\)"),
     ],
 )
-def test_what_is_neither_a_number_nor_a_text_is_a_problem_of_its_output(
+def test_a_value_that_is_neither_a_number_nor_text_is_a_problem_of_its_output(
     client: Client, result: object, problem: str
 ) -> None:
     results = made(client, "a kite")
@@ -258,7 +258,7 @@ def test_a_scorer_replaces_its_own_columns_and_none_of_the_results(
 
 
 def counted(calls: list[str]) -> Callable[[Path], int]:
-    """Return a scorer that notes what it reads."""
+    """Return a scorer that records the files that it reads."""
 
     def length(path: Path) -> int:
         calls.append(path.read_text())
@@ -267,7 +267,7 @@ def counted(calls: list[str]) -> Callable[[Path], int]:
     return length
 
 
-def test_what_was_scored_is_neither_scored_nor_fetched_after_a_restart(
+def test_scored_outputs_are_neither_scored_nor_fetched_after_a_restart(
     service: Service, tmp_path: Path
 ) -> None:
     calls: list[str] = []
@@ -401,7 +401,7 @@ def test_another_version_is_scored_again(client: Client) -> None:
     assert len(calls) == 2
 
 
-def test_what_failed_is_tried_again_and_costs_no_other_score(
+def test_a_failed_output_is_retried_and_affects_no_other_score(
     service: Service, client: Client
 ) -> None:
     service.lost_files = frozenset({"lost"})
@@ -423,7 +423,7 @@ def test_what_failed_is_tried_again_and_costs_no_other_score(
     assert calls == ["a", "flaky", "flaky"]
 
 
-def test_an_interrupt_keeps_what_was_scored(client: Client) -> None:
+def test_an_interrupt_keeps_finished_scores(client: Client) -> None:
     results, calls = made(client, *"abcdefgh"), list[str]()
 
     def scorer(path: Path) -> int:

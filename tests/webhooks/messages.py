@@ -1,4 +1,4 @@
-"""Webhooks as the service sends them, signed by the library of the standard."""
+"""Webhooks as the service sends them, signed with the standardwebhooks library."""
 
 from __future__ import annotations
 

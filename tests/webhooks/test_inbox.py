@@ -1,4 +1,4 @@
-"""What is noted is handled at least once: failures, restarts, kills, neighbours."""
+"""Recorded events are handled at least once, despite failures, restarts and kills."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOW = CLOCK.now()
 LEASE = timedelta(seconds=LEASE_S)
 
 
-def test_events_are_taken_in_the_order_they_came_and_by_one_taker(
+def test_events_are_handled_once_and_in_order_of_arrival(
     inbox: Inbox,
 ) -> None:
     other = Inbox(inbox.place)
@@ -109,7 +109,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 async def until(holds: Callable[[], bool], clock: VirtualClock = CLOCK) -> None:
-    """Wait, and move a clock by ten minutes again and again, until something holds."""
+    """Advance a clock by ten minutes repeatedly until a condition is true."""
     while not holds():
         await clock.advance(600.0)
         await asyncio.sleep(0.005)
@@ -180,7 +180,7 @@ def test_a_handler_that_always_fails_is_given_up_until_a_replay(
     assert f"failed after {len(PAUSES_S) + 1} tries" in caplog.text
 
 
-def test_an_event_of_which_processes_die_is_given_up(
+def test_an_event_that_kills_processes_is_abandoned(
     inbox: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, begun = VirtualClock(), list[Event]()
@@ -200,7 +200,7 @@ def test_an_event_of_which_processes_die_is_given_up(
     assert begun == []
 
 
-def test_a_clock_that_jumps_begins_nothing_twice(inbox: Inbox) -> None:
+def test_a_clock_that_jumps_starts_no_handler_twice(inbox: Inbox) -> None:
     clock, begun, let_go = VirtualClock(), list[str](), asyncio.Event()
 
     async def slow(event: Event) -> None:
@@ -224,7 +224,7 @@ def test_a_clock_that_jumps_begins_nothing_twice(inbox: Inbox) -> None:
     assert begun == ["msg_1"]
 
 
-def test_stopping_lets_what_is_being_handled_end(inbox: Inbox) -> None:
+def test_stopping_waits_for_running_handlers(inbox: Inbox) -> None:
     begun, done = list[str](), list[str]()
 
     async def slow(event: Event) -> None:
@@ -291,7 +291,7 @@ def serving(url: str, *arguments: str) -> Iterator[zygote.Process]:
         process.finish()
 
 
-def test_what_was_answered_204_is_handled_although_the_process_is_killed(
+def test_an_event_answered_with_204_is_handled_although_the_process_is_killed(
     tmp_path: Path,
 ) -> None:
     told, port, sent, last = tmp_path / "told.txt", free_port(), message(), message()

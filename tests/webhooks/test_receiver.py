@@ -1,4 +1,4 @@
-"""The receiver behind a real server: what it answers, and to whom it hands events."""
+"""The receiver behind a real server: its responses and its calls of handlers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def url(hook: Receiver) -> Iterator[str]:
 
 
 def raw(url: str, content: bytes) -> bytes:
-    """Send bytes and nothing more; return all that is answered until it ends."""
+    """Send bytes only; return everything received until the connection closes."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname or "", parts.port or 0)) as line:
         line.sendall(content)
@@ -219,7 +219,7 @@ def altered(name: str, value: str) -> Message:
         (lambda: message(body_of(data=job_record(status=5))), 400),
     ],
 )
-def test_a_bad_delivery_is_refused_in_words_and_handed_to_nobody(
+def test_an_invalid_delivery_is_rejected_and_reaches_no_handler(
     url: str,
     desk: Desk,
     hook: Receiver,
@@ -288,7 +288,7 @@ def test_a_secret_that_cannot_be_read_stops_it_before_it_serves(tmp_path: Path) 
         assert caught.value.reason == "secret"
 
 
-def test_a_secret_that_is_spoilt_later_is_an_error_of_its_own(
+def test_a_secret_that_becomes_unreadable_later_is_a_separate_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     secrets = [SECRET]
@@ -301,7 +301,7 @@ def test_a_secret_that_is_spoilt_later_is_an_error_of_its_own(
     assert "oops" not in answer.text + caplog.text
 
 
-def test_what_cannot_be_noted_is_not_taken_and_may_be_sent_again(
+def test_an_event_that_cannot_be_recorded_is_rejected_and_may_be_resent(
     url: str, hook: Receiver, desk: Desk
 ) -> None:
     with closing(sqlite3.connect(hook.inbox.place)) as file:

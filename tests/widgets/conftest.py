@@ -1,4 +1,4 @@
-"""Forms that are closed in the end, a paid job, and the messages of widgets."""
+"""Forms that are closed after the test, a paid job, and the messages of widgets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def picture_job(client: Client, tmp_path: Path) -> Job:
 
 
 class CountedComm(BaseComm):
-    """A connection to nowhere that counts what goes through it."""
+    """A fake comm that records its messages."""
 
     messages: ClassVar[list[str]] = []
 

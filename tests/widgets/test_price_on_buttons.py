@@ -1,4 +1,4 @@
-"""What a button says is what its click pays: on cards, walls, plans and in code."""
+"""The price on a button is the price paid: on cards, walls, plans and in code."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_one_click_on_generate_buys_once_however_often_it_arrives(
     assert len(client.history.frame()) == 2
 
 
-def test_what_a_wall_calls_free_shows_the_job_that_there_is_whatever_its_take(
+def test_an_act_labelled_free_shows_the_existing_job_of_any_take(
     priced: PricedService, wall: Callable[[Any], Page]
 ) -> None:
     client = priced.connect("0.34")

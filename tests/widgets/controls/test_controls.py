@@ -1,4 +1,4 @@
-"""Every value goes to the page and comes back the same."""
+"""Every value survives the round trip to the page."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_field_begins_with_its_default() -> None:
 
 
 @every_shape
-def test_every_value_goes_to_the_page_and_comes_back_the_same(
+def test_every_value_survives_the_round_trip_to_the_page(
     function: Function,
 ) -> None:
     def check_field(spec: FieldSpec) -> None:
@@ -93,7 +93,7 @@ def test_every_value_goes_to_the_page_and_comes_back_the_same(
         (FURTHER, {1, 2}, "JSON cannot hold it"),
     ],
 )
-def test_what_no_control_can_show_is_refused(
+def test_a_value_that_no_control_can_show_is_rejected(
     spec: FieldSpec, value: object, sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence):
@@ -116,7 +116,7 @@ def test_what_no_control_can_show_is_refused(
         (made_up("source"), None, None),
     ],
 )
-def test_what_people_type_is_a_value_whatever_it_is(
+def test_anything_typed_becomes_a_value(
     spec: FieldSpec, wire: Wire, value: object
 ) -> None:
     assert held(spec, wire) == value
@@ -139,7 +139,7 @@ def test_what_people_type_is_a_value_whatever_it_is(
     ],
 )
 @pytest.mark.usefixtures("no_garbage_collection")
-def test_what_is_no_json_is_kept_with_its_reason_found_and_not_sent(
+def test_invalid_json_is_kept_with_its_reason_and_not_sent(
     text: str, reason: str
 ) -> None:
     stage: Any = held(made_up("stage"), {"of": {"place": "a", FURTHER.name: text}})
@@ -161,7 +161,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     assert value is None or isinstance(value, Unreadable) or json.loads(text) == value
 
 
-def test_a_text_that_is_no_json_is_kept_with_what_is_wrong_with_it() -> None:
+def test_invalid_json_text_is_kept_with_its_error() -> None:
     wrong = held(FURTHER, '{"style": ')
     assert isinstance(wrong, Unreadable)
     assert "line 1, character 11" in wrong.reason
@@ -172,7 +172,7 @@ def test_a_text_that_is_no_json_is_kept_with_what_is_wrong_with_it() -> None:
     assert shown(FURTHER, long).startswith('{\n  "name"')
 
 
-def test_what_an_object_does_not_name_is_kept_for_the_check() -> None:
+def test_undeclared_properties_of_an_object_are_kept_for_validation() -> None:
     unknown = {"lens": "wide", "lense": "wide"}
     assert round_trip(made_up("camera"), unknown) == unknown
     stage: Any = {"place": "a pier", "rain": True}

@@ -1,4 +1,4 @@
-"""Places, problems and values in words."""
+"""Field paths, problems and values as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATALOG = Catalog.default()
 TRACKS = CATALOG.function("compose-video").fields["tracks"]
 
 
-def test_a_rule_names_other_places_as_people_do() -> None:
+def test_a_rule_names_other_fields_by_their_labels() -> None:
     late = Problem(
         "tracks[0]", 400, "at least 500 ms, where tracks[0].keyframes[0] ends"
     )

@@ -1,4 +1,4 @@
-"""The dashboard's widgets, on made-up reports and without a browser."""
+"""The dashboard's widgets, on invented reports and without a browser."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def leave_out_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settle(dashboard: Dashboard) -> None:
-    """Wait until all that was asked for is read and drawn."""
+    """Wait until all requested data are read and drawn."""
     done = f"after turn {dashboard._turn}"
     ended = list[str]()
 
@@ -192,7 +192,7 @@ def test_a_month_that_cannot_be_read_is_a_sentence_until_it_is_read_again(
     assert EXPLAINED in shown(dashboard)
 
 
-def test_what_goes_wrong_in_an_export_leaves_the_month_on_the_page(
+def test_a_failed_export_leaves_the_month_on_the_page(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dashboard = make()
@@ -254,7 +254,7 @@ def test_a_page_of_voila_is_complete_at_once(
     dashboard.close()
 
 
-def test_what_cannot_be_downloaded_is_said(
+def test_a_failed_download_is_reported(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exports, "MOST_LINK_BYTES", 1_000)

@@ -86,7 +86,7 @@ def test_a_field_that_is_not_there_is_refused_with_the_nearest(
         form.values["promt"]
 
 
-def test_none_gives_a_field_its_default_back(make_form: Callable[..., Form]) -> None:
+def test_none_resets_a_field_to_its_default(make_form: Callable[..., Form]) -> None:
     form = make_form("text-to-video", prompt="a", duration=9, multi_shot=True)
 
     form.values.update(duration=None, multi_shot=None, prompt=None)
@@ -112,7 +112,7 @@ def test_a_picture_from_code_is_looked_at_like_one_from_hand(
 
 
 class Recorder:
-    """A client that keeps what it is asked for."""
+    """A client that records its requests."""
 
     def submit(
         self, function: str, /, extra: Mapping[str, object] | None = None, **more: Any
@@ -250,7 +250,9 @@ def test_a_form_begins_with_what_was_asked_for_before(
     assert begun("r1", like="last").request() == make_state("r1").body()
 
 
-def test_what_names_no_earlier_request_is_refused_in_a_sentence(client: Client) -> None:
+def test_an_unknown_earlier_request_is_rejected_with_a_readable_message(
+    client: Client,
+) -> None:
     with pytest.raises(NotFoundError, match=r"media_1 is not in this history"):
         client.form("text-to-video", like="media_1")
     with pytest.raises(InputError, match=r'like must be "last", a job, or'):

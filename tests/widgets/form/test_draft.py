@@ -1,4 +1,4 @@
-"""What a form holds, as text that outlives its kernel."""
+"""Drafts: the values of a form as text that outlives its kernel."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_draft_comes_back_as_it_was_written(values: dict[str, Any]) -> None:
     assert there_and_back(draft) == draft
 
 
-def test_a_text_that_is_no_json_comes_back_as_what_it_is() -> None:
+def test_invalid_json_text_is_restored_unchanged() -> None:
     typed = Unreadable('{"a": ', "this is no JSON")
     back = there_and_back(Draft({"further": typed, "list": [{"inner": typed}]}))
     for found in (back.values["further"], back.values["list"][0]["inner"]):  # type: ignore[index]
@@ -91,7 +91,7 @@ def test_a_value_beyond_the_limit_gives_way_to_all_others() -> None:
 @pytest.mark.parametrize(
     "text", [None, "", "no JSON", "[]", "{}", '{"values": 3}', '{"values": {}}']
 )
-def test_what_cannot_be_read_is_no_draft(text: str | None) -> None:
+def test_an_unreadable_draft_is_ignored(text: str | None) -> None:
     assert Draft.read(text) is None
 
 

@@ -92,7 +92,7 @@ def test_a_price_that_is_called_exact_is_written_in_full(make_form: MakeForm) ->
     assert (price["text"], price["kind"]) == ("$0.204", "exact")
 
 
-def test_what_is_sent_is_what_people_see_at_last(make_form: MakeForm) -> None:
+def test_the_values_shown_last_are_sent(make_form: MakeForm) -> None:
     form = make_form("text-to-video", prompt="a ki", duration=3)
 
     generate_button(form).click(prompt="a kite")  # the last key comes with the click
@@ -101,7 +101,7 @@ def test_what_is_sent_is_what_people_see_at_last(make_form: MakeForm) -> None:
     assert form.jobs[0].state.prompt == "a kite"
 
 
-def test_a_price_that_nobody_saw_before_the_click_is_not_paid(
+def test_a_price_not_shown_before_the_click_is_not_paid(
     make_form: MakeForm,
 ) -> None:
     form = make_form("text-to-video", prompt="a kite", resolution="1080p", duration=8)
@@ -119,14 +119,16 @@ def test_a_price_that_nobody_saw_before_the_click_is_not_paid(
     assert error_of(form) == ""
 
 
-def test_what_has_become_cheaper_is_submitted_at_once(make_form: MakeForm) -> None:
+def test_a_request_that_became_cheaper_is_submitted_at_once(
+    make_form: MakeForm,
+) -> None:
     form = make_form("text-to-video", prompt="cheaper", resolution="1080p", duration=8)
     generate_button(form).click(duration="4")
     until(lambda: not form.state.sending, form)
     assert [job.state.body["duration"] for job in form.jobs] == [4]
 
 
-def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
+def test_the_values_in_the_click_are_submitted_in_any_order_of_messages(
     make_form: MakeForm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = make_form("text-to-video", prompt="a kite", duration=3)
@@ -192,7 +194,7 @@ def test_an_edit_that_a_later_one_has_overtaken_changes_nothing(
 # -- what cannot be sent --------------------------------------------------------------
 
 
-def test_a_local_picture_is_looked_at_uploaded_and_sent(
+def test_a_local_picture_is_checked_uploaded_and_sent(
     make_form: MakeForm, tmp_path: Path
 ) -> None:
     picture = make_png(tmp_path / "cat.png", (64, 48))
@@ -223,7 +225,7 @@ def test_a_file_that_vanished_is_found_before_anything_is_sent(
     assert client.history.frame().empty
 
 
-def test_a_submit_that_fails_says_so_and_leaves_the_form_as_it_was(
+def test_a_failed_submit_is_reported_and_leaves_the_form_unchanged(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     with Client(sandbox.base_url, "not-the-key", home=tmp_path) as stranger:
@@ -242,7 +244,7 @@ def test_a_submit_that_fails_says_so_and_leaves_the_form_as_it_was(
 
 
 class Admission:
-    """What a client reads as its balance, and how often."""
+    """The balance that a client reads, and the number of reads."""
 
     def __init__(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         self.usd, self.reads = 5, 0
@@ -290,7 +292,7 @@ def test_a_service_that_comes_back_is_noticed_without_a_click(
     assert "Balance $5.00" in shown(form)
 
 
-def test_what_cannot_be_paid_is_said_and_the_balance_is_read_again_by_a_button(
+def test_a_price_above_the_balance_is_reported_and_a_button_reads_the_balance_again(
     admission: Admission, make_form: MakeForm
 ) -> None:
     form = make_form("r1", prompt="a", duration="auto")
@@ -302,7 +304,7 @@ def test_what_cannot_be_paid_is_said_and_the_balance_is_read_again_by_a_button(
     until(lambda: not generate_button(form).disabled, form)
 
 
-def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
+def test_an_insufficient_balance_is_read_again_in_the_background(
     admission: Admission, client: Client
 ) -> None:
     function, clock = client.catalog.function("r1"), AdvancingClock()
@@ -319,7 +321,7 @@ def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
     finish(form)
 
 
-def test_what_the_budget_cannot_carry_is_said_before_it_is_sent(
+def test_a_price_above_the_budget_is_reported_before_sending(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     url, key = sandbox.base_url, sandbox.api_key
@@ -364,7 +366,7 @@ def test_values_from_code_show_and_a_wrong_one_is_reported_in_the_form(
         ),
     ],
 )
-def test_what_matters_stands_in_the_open_and_the_rest_is_folded_away(
+def test_important_fields_are_visible_and_the_rest_is_collapsed(
     client: Client, kind: str, main: str
 ) -> None:
     function = client.catalog.function(kind)
@@ -418,7 +420,7 @@ def test_an_open_function_takes_any_field_and_sends_it_as_it_was_given(
     assert again.request() == {"style": "ink", "mask": None, "size": [1, 2]}
 
 
-def test_what_is_no_json_is_kept_and_keeps_the_form_from_being_sent(
+def test_invalid_json_is_kept_and_blocks_sending(
     make_form: MakeForm,
 ) -> None:
     form = make_form("text-to-image", prompt="a kite")
@@ -436,7 +438,7 @@ def test_what_is_no_json_is_kept_and_keeps_the_form_from_being_sent(
     assert not generate_button(again).disabled
 
 
-def test_a_key_costs_one_message_also_where_the_price_changes(
+def test_a_key_press_sends_one_message_even_if_the_price_changes(
     messages: list[str], make_form: MakeForm
 ) -> None:
     form = make_form("text-to-video", prompt="a kit")
@@ -569,7 +571,7 @@ def test_the_saved_copy_follows_what_is_typed_and_is_not_written_at_every_key(
     assert "a boat" in sent[-1]
 
 
-def test_what_a_form_leaves_without_a_kernel_names_its_values_and_its_price(
+def test_the_static_copy_of_a_form_has_its_values_and_price(
     make_form: MakeForm,
 ) -> None:
     form = make_form("text-to-video", prompt="a kite over dunes")

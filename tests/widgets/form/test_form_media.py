@@ -27,7 +27,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return make_mp4(path, (854, 480), 2.5).read_bytes()
 
 
-def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
+def test_the_length_of_a_clip_at_a_url_makes_the_price_exact_later(
     make_form: Callable[..., Form], clip: bytes
 ) -> None:
     with FileServer({"a.mp4": clip}) as server:
@@ -39,7 +39,7 @@ def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
         assert form.state.submit_reason is None
 
 
-def test_a_length_is_asked_for_once_another_field_makes_it_matter(
+def test_a_length_is_read_once_another_field_makes_the_price_depend_on_it(
     make_form: Callable[..., Form], clip: bytes
 ) -> None:
     with FileServer({"a.mp4": clip}) as server:

@@ -1,4 +1,4 @@
-"""Jobs in a cell: the next take, the same once more, and a form to vary them."""
+"""Jobs in a cell: the next take, a retry, and a form to vary them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.widgets import until as eventually
 
 
 class Publications(dict[str, str]):
-    """What a notebook holds, by display id."""
+    """The outputs of a notebook, by display id."""
 
     def __call__(self, data: Any, *, transient: Any, **more: Any) -> None:
         self[transient["display_id"]] = data["text/html"]
@@ -74,9 +74,7 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     assert len(client.history.frame()) == 2
 
 
-def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
-    client: Client, column: JobCell
-) -> None:
+def test_a_next_take_that_fails_is_reported(client: Client, column: JobCell) -> None:
     view = column.add(AsyncJob(client.components.jobs, state_of("completed")))
     press(view, "take", text="Another take · $0.34")
     eventually(lambda: "is not in this history" in alert(view))

@@ -1,4 +1,4 @@
-"""What it costs beside what can be spent."""
+"""The price, beside the spendable amount."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
         ),
     ],
 )
-def test_a_price_stands_with_its_kind_beside_what_is_left(
+def test_a_price_is_shown_with_its_kind_beside_the_balance(
     state: FormState, parts: list[str]
 ) -> None:
     said = whole(state)
@@ -109,7 +109,7 @@ def test_a_price_stands_with_its_kind_beside_what_is_left(
     assert ("$0.00" in said) is ("$0.00" in "".join(parts))
 
 
-def test_a_balance_says_from_when_it_is() -> None:
+def test_a_balance_is_shown_with_its_time() -> None:
     state = state_of("text-to-video", usd(100))
     read = replace(state.funds, read_at=datetime(2026, 3, 1, 12, 0).astimezone())
 
@@ -158,7 +158,7 @@ FROM_CHEAP_TO_DEAR: list[Ends] = [
 
 
 @pytest.mark.parametrize(("before", "now"), list(combinations(FROM_CHEAP_TO_DEAR, 2)))
-def test_a_price_is_dearer_by_its_upper_end_and_dearest_without_one(
+def test_prices_are_compared_by_upper_end_and_without_one_are_the_highest(
     before: Ends, now: Ends
 ) -> None:
     cheap, dear = price_seen(before), price_seen(now)

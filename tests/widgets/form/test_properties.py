@@ -1,4 +1,4 @@
-"""What must hold of the form of every function, whatever people put into it."""
+"""Properties of the form of every function, for any input."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Values = dict[str, object]
 
 
 def filled(state: FormState) -> FormState:
-    """Return what a form holds once a state's values were put into its controls."""
+    """Return the values of a form after filling its controls from a state."""
     form = started(FormState.start(state.function))
     for name, value in state.values.items():
         form, problem = assigned(form, name, value)
@@ -48,7 +48,7 @@ def filled(state: FormState) -> FormState:
 
 
 def values_for(function: Function) -> st.SearchStrategy[Values]:
-    """Return what people may put into a form: each field by itself is acceptable."""
+    """Return input of users: each field is valid by itself."""
     drawn = {name: values_of(spec) for name, spec in function.fields.items()}
     if function.is_open:
         names = TEXTS.filter(lambda name: name not in (*drawn, FURTHER.name))

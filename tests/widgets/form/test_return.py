@@ -1,4 +1,4 @@
-"""A form goes on after its kernel was restarted, and never buys twice unseen."""
+"""A form continues after a kernel restart, and never buys twice unnoticed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}
 
 
 class Kernels:
-    """Kernels of notebooks, one after the other, with one history.
+    """Successive kernels of notebooks, with one history.
 
     Args:
         sandbox: The service.
@@ -69,7 +69,7 @@ class Kernels:
         self.client = self.start()
 
     def start(self) -> Client:
-        """Start a kernel: nothing is there of the one before but what it wrote."""
+        """Start a kernel, which has only the files of the one before."""
         self.client = Client(
             self._sandbox.base_url, self._sandbox.api_key, home=self._home
         )
@@ -126,7 +126,7 @@ def ids(form: Form) -> list[str]:
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_what_was_typed_and_not_sent_is_there_after_a_restart(
+def test_unsent_input_is_restored_after_a_restart(
     kernels: Kernels, *, is_killed: bool
 ) -> None:
     form = kernels.form(kind="keyframes", images=[A_PICTURE])
@@ -272,7 +272,7 @@ def test_a_form_of_a_hundred_jobs_comes_back_in_few_small_messages(
     sizes_bytes: list[int] = []
 
     class MeasuredComm(BaseComm):
-        """A connection to nowhere that measures what goes through it."""
+        """A fake comm that measures its messages."""
 
         def publish_msg(self, *args: Any, **content: Any) -> None:
             sizes_bytes.append(len(json.dumps([args, content], default=str)))
@@ -453,7 +453,7 @@ def test_a_button_is_off_until_all_of_a_submission_is_saved(
     assert was_off[0]
 
 
-def test_what_failed_is_not_charged_and_not_counted_as_submitted(
+def test_a_failed_job_is_not_charged_and_not_counted_as_submitted(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)

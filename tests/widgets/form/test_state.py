@@ -1,4 +1,4 @@
-"""What a form shows, without a form: rules, problems, price, may it be sent."""
+"""The state of a form, without widgets: rules, problems, price and readiness."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_field_that_does_not_apply_is_not_sent_and_keeps_its_value() -> None:
     assert standard.with_value("model", "wonder").body()["creativity"] == 7
 
 
-def test_what_is_required_comes_from_the_fields_and_the_rules_that_apply() -> None:
+def test_required_fields_follow_from_the_declaration_and_the_active_rules() -> None:
     wonder = start("image-upscale", model="wonder", detail=True, texture=1)
 
     assert start("image-upscale").required == {"image_url"}
@@ -212,7 +212,7 @@ def test_the_reason_why_it_cannot_be_sent_is_one_sentence(
         ("text-to-video", {}, None),
     ],
 )
-def test_a_missing_price_says_what_it_is_missing(
+def test_a_missing_price_names_the_fields_it_needs(
     kind: str, values: dict[str, object], gap: str | None
 ) -> None:
     state = start(kind, **values)
@@ -281,13 +281,13 @@ NO_UPPER_PRICE = "Its price is unknown, so your budget cannot be enforced."
         (replace(CLIP_FROM_TEXT, sending="Sending it."), "Sending it."),
     ],
 )
-def test_what_is_left_decides_with_the_upper_end_of_the_price(
+def test_the_balance_is_compared_with_the_upper_end_of_the_price(
     state: FormState, reason: str | None
 ) -> None:
     assert state.submit_reason == reason
 
 
-def test_a_balance_that_does_not_suffice_says_when_it_was_read() -> None:
+def test_an_insufficient_balance_says_when_it_was_read() -> None:
     read_at = datetime(2026, 3, 1, 12, 30, 5).astimezone()
 
     def reason(state: FormState) -> str:
@@ -327,7 +327,7 @@ def test_a_budget_is_known_without_the_service() -> None:
         (with_usd(OPEN_END, 5), "The price has no known upper limit."),
     ],
 )
-def test_what_is_not_known_of_price_or_balance_is_said_and_keeps_nothing_back(
+def test_an_unknown_price_or_balance_is_reported_and_does_not_block_sending(
     state: FormState, caution: str | None
 ) -> None:
     assert state.caution == caution
@@ -364,11 +364,11 @@ def test_any_change_is_another_request_and_what_was_submitted_stays_submitted() 
     both = changed.with_submitted("media_2", changed.body_digest)
     assert both.is_another_take
     assert both.with_value("prompt", "a kite").is_another_take
-    # What is not sent changes nothing of the request.
+    # Values that are not sent do not change the request.
     assert state.with_value("seed", None).is_another_take
 
 
-def test_a_local_file_is_looked_at_before_it_is_sent() -> None:
+def test_a_local_file_is_checked_before_it_is_sent() -> None:
     state = start("image-upscale", image_url="cat.png")
     key: MediaKey = ("image", "cat.png")
 
@@ -380,7 +380,7 @@ def test_a_local_file_is_looked_at_before_it_is_sent() -> None:
     assert seen.body()["image_url"] == "cat.png"
 
 
-def test_a_file_that_will_not_do_is_named_with_its_place() -> None:
+def test_an_unsuitable_file_is_named_with_its_position() -> None:
     state = start("keyframes", images=[A_PICTURE, "notes.txt"])
     refused = Problem("", None, "notes.txt: it is no picture")
     key: MediaKey = ("image", "notes.txt")
@@ -391,7 +391,7 @@ def test_a_file_that_will_not_do_is_named_with_its_place() -> None:
     assert state.submit_reason == "Image 2: notes.txt: it is no picture."
 
 
-def test_the_length_of_a_local_clip_firms_up_the_price() -> None:
+def test_the_length_of_a_local_clip_makes_the_price_exact() -> None:
     state = start(
         "r1",
         prompt="make it rain",
@@ -450,7 +450,7 @@ def test_files_that_are_too_long_together_are_a_problem_of_the_field() -> None:
     assert shorter.submit_reason is None
 
 
-def test_what_is_likely_a_mistake_is_said_beside_its_field_and_keeps_nothing_back() -> (
+def test_a_likely_mistake_is_shown_beside_its_field_and_does_not_block_sending() -> (
     None
 ):
     state = start("r1", prompt="@Image2", duration=5, image_urls=[A_PICTURE])
@@ -477,7 +477,7 @@ def test_a_length_behind_a_url_is_asked_for_where_the_price_depends_on_it() -> N
     assert seen.estimate.kind is EstimateKind.NOMINAL
 
 
-def test_what_is_known_of_a_clip_behind_a_url_keeps_nothing_back() -> None:
+def test_facts_about_a_clip_at_a_url_do_not_block_sending() -> None:
     key: MediaKey = ("video", REMOTE)
     state = edited(REMOTE).with_inspections({key: Inspection(LONG_CLIP)})
 

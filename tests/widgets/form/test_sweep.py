@@ -1,4 +1,4 @@
-"""A form whose fields become lists: what varies, the call, the plan and the run."""
+"""A form whose fields become lists: its axes, the call, the plan and the run."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_ticked_fields_and_slots_are_lists_and_the_rest_is_fixed(
         ({}, {"resolution": ()}, {"resolution": "Select at least one resolution."}),
     ],
 )
-def test_what_cannot_vary_has_a_sentence(
+def test_a_field_that_cannot_vary_says_why(
     values: dict[str, object], entries: dict[str, Any], problems: dict[str, str]
 ) -> None:
     made = call(start("text-to-video", **{"prompt": "a kite"} | values), **entries)
@@ -277,7 +277,7 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     assert len(own_client.history.frame()) == 0
 
 
-def test_what_a_budget_has_paid_for_already_fits_no_second_time(
+def test_the_amount_that_a_budget_has_spent_is_not_available_again(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
@@ -304,7 +304,7 @@ def test_a_slot_of_the_prompt_is_swept_without_a_field_that_varies(form: Form) -
     until_planned(form, "Run 2 cells · $0.408")
 
 
-def test_what_is_invalid_or_cannot_be_read_is_said_and_keeps_from_running(
+def test_invalid_or_unreadable_values_are_reported_and_block_the_run(
     form: Form,
 ) -> None:
     open_sweep(form)

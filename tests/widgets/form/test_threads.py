@@ -1,4 +1,4 @@
-"""A form is used from whatever thread the kernel hears people on."""
+"""A form works on any thread on which the kernel receives messages."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ TELLS = 'print("SAYS", form.request(), len(form.jobs))'
 
 
 class Kernel:
-    """A kernel that is spoken to as a notebook's page speaks to it."""
+    """A kernel that gets messages as from a notebook's page."""
 
     def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
         self.manager, self.client = manager, client
@@ -93,14 +93,14 @@ class Kernel:
         assert reply["content"]["ename"] == "KeyboardInterrupt"
 
     def subshell(self) -> str:
-        """Open a second road into the kernel, and return its id."""
+        """Open a subshell of the kernel, and return its id."""
         request = self.client.session.msg("create_subshell_request")
         self.client.control_channel.send(request)
         reply = self.client.get_control_msg(timeout=ANSWER_S)
         return str(reply["content"]["subshell_id"])
 
     def say(self, model: str, subshell: str | None, **content: Any) -> None:
-        """Tell a form what people did with it."""
+        """Send a form a message about a user's action."""
         data = {"method": "custom", "content": content}
         message = self.client.session.msg("comm_msg", {"comm_id": model, "data": data})
         message["header"]["subshell_id"] = subshell
@@ -129,7 +129,7 @@ def kernel(tmp_path: Path) -> Any:
     int(version("ipykernel").split(".")[0]) < 7,
     reason="ipykernel has subshells from version 7 on",
 )
-def test_nothing_that_people_do_is_lost_while_a_real_kernel_is_busy(
+def test_no_input_is_lost_while_a_real_kernel_is_busy(
     sandbox: RunningSandbox, tmp_path: Path, kernel: Kernel
 ) -> None:
     url, key, home = sandbox.base_url, sandbox.api_key, str(tmp_path / "home")

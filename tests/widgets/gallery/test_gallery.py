@@ -1,4 +1,4 @@
-"""The wall in the kernel: what people do is stored, and one page of it is sent."""
+"""The wall in the kernel: users' actions are stored, and one page of cells is sent."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def make() -> Iterator[Make]:
 
 
 class Store:
-    """Keeps what is judged and preferred; or refuses it."""
+    """Records judgements and preferences, or rejects them."""
 
     def __init__(self) -> None:
         self.judged: list[tuple[str, dict[str, Any]]] = []
@@ -98,7 +98,7 @@ class Store:
         return preference(winner, loser, tie=tie)
 
 
-def test_what_is_judged_is_stored_in_order_and_shown(make: Make) -> None:
+def test_judgements_are_stored_in_order_and_shown(make: Make) -> None:
     store = Store()
     wall = make(judge=store.judge)
     page = Page(wall)
@@ -120,7 +120,7 @@ def test_what_is_judged_is_stored_in_order_and_shown(make: Make) -> None:
     assert ("1", "kept") in page.shown["figures"]
 
 
-def test_what_is_not_stored_is_said_and_not_shown(make: Make) -> None:
+def test_a_judgement_that_was_not_stored_is_reported_and_not_shown(make: Make) -> None:
     store = Store()
     store.error = InputError("rating", got=4, accepted="no ratings today")
     wall = make([make_cell(0, rating=2), make_cell(1)], judge=store.judge)
@@ -207,7 +207,7 @@ def test_cells_that_come_later_are_arranged_and_found_by_a_page_loaded_later(
         wall.update([*cells, cells[0]])
 
 
-def test_the_pair_that_teaches_most_is_asked_and_what_was_stored_is_counted(
+def test_the_most_informative_pair_is_asked_and_stored_answers_are_counted(
     make: Make,
 ) -> None:
     store = Store()
@@ -267,7 +267,7 @@ def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> 
     assert offered == {"retry", "export"}
 
 
-def test_a_closed_wall_hears_says_and_fetches_nothing(make: Make) -> None:
+def test_a_closed_wall_receives_sends_and_fetches_nothing(make: Make) -> None:
     store, asked = Store(), []
 
     async def picture(cell: WallCell) -> None:
@@ -398,7 +398,7 @@ def test_forms_open_right_below_the_wall_and_are_closed_one_by_one(
         assert boxes[1].children[1].comm is not None
 
 
-def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
+def test_jobs_requested_on_a_wall_are_shown_when_its_cell_is_rerun(
     client: Client,
 ) -> None:
     plan = client.sweep("text-to-image", prompt=["a gull", "a kite"])

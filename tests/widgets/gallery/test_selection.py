@@ -108,7 +108,7 @@ def test_one_message_about_several_results_buys_once_however_often_it_arrives(
     assert len(priced.jobs) == 5
 
 
-def test_what_is_refused_for_one_result_is_said_and_the_others_are_done(
+def test_an_act_refused_for_one_result_is_reported_and_done_for_the_others(
     priced: PricedService, three: Page
 ) -> None:
     refusal = Outcome(rejects=403, code="insufficient_balance")
@@ -240,7 +240,7 @@ def test_an_act_that_only_this_table_has_is_done_with_all_selected_results(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_message_buys_what_was_not_on_its_button_or_the_same_twice(
+def test_no_message_buys_anything_not_on_its_button_or_anything_twice(
     priced: PricedService, three: Page, seed: int
 ) -> None:
     """Messages about any cells, with any offer seen so far, arrive in any order."""

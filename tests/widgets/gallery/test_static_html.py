@@ -1,4 +1,4 @@
-"""What a wall shows and where, and its static twin in a saved notebook."""
+"""The contents and layout of a wall, and its static copy in a saved notebook."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_the_words_that_differ_are_marked_and_no_others() -> None:
     assert marked(["a kite", "dunes, dawn"])[0] == [("a kite", False)]
 
 
-def test_the_header_counts_cells_and_tells_the_rest_in_words() -> None:
+def test_the_header_counts_cells_and_describes_the_rest() -> None:
     cells = make_cells()
     cells[0] = replace(cells[0], keep=True)
     cells[3:] = [

@@ -1,4 +1,4 @@
-"""Masks: the frame that they are painted on, and what they mean to the service."""
+"""Masks: the frame under them, and the region that they select."""
 
 from __future__ import annotations
 

@@ -88,9 +88,7 @@ def test_every_state_has_a_card_with_its_facts_that_needs_no_style_sheet_or_scri
         (state_of("queued", prompt="one\ntwo  three"), "one\ntwo  three"),
     ],
 )
-def test_a_card_says_what_people_must_know_of_a_state(
-    state: JobState, text: str
-) -> None:
+def test_a_card_explains_each_state(state: JobState, text: str) -> None:
     assert text in Markup(card_html(state)).text
 
 
@@ -135,7 +133,7 @@ def test_fifty_results_with_the_largest_posters_are_under_two_megabytes() -> Non
     assert 50 * len(kept) < 2_000_000
 
 
-def test_an_erased_job_keeps_no_picture_of_what_was_erased(poster: bytes) -> None:
+def test_an_erased_job_keeps_no_picture(poster: bytes) -> None:
     for url in (URL, None):
         state = state_of("completed", url=url, deleted_at=ERASED_AT)
         page = Markup(card_html(state, Preview(poster)))

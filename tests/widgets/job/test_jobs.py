@@ -1,4 +1,4 @@
-"""The widget of jobs: what is sent of them, and a cell that waits for them."""
+"""The widget of jobs: its messages, and a cell that waits for jobs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_a_video_has_its_source_on_the_tag_and_no_source_element() -> None:
         ("", "video/mp4", "video", "Open the video in a new tab"),
     ],
 )
-def test_a_result_is_shown_as_what_it_is_above_a_plain_link(
+def test_a_result_is_shown_by_its_media_type_above_a_plain_link(
     medium: str, content_type: str, tag: str | None, words: str
 ) -> None:
     page = Markup(player_html(URL, medium, content_type))
@@ -165,7 +165,7 @@ def test_the_player_and_its_link_go_through_the_proxy_too() -> None:
         ("hologram", "", "data:application/octet-stream;base64,"),
     ],
 )
-def test_what_is_embedded_has_a_type_that_browsers_try(
+def test_an_embedded_result_has_a_type_that_browsers_try(
     medium: str, content_type: str, start: str
 ) -> None:
     embedded = Embedded(b"bytes", medium, content_type)

@@ -188,7 +188,7 @@ def test_a_full_disk_is_said_in_place_of_a_copy(
     assert job.fetched == 2
 
 
-def test_nothing_is_kept_of_what_was_erased_meanwhile(
+def test_nothing_is_kept_of_a_job_erased_in_the_meantime(
     h264: bytes, tmp_path: Path
 ) -> None:
     job = Output(h264, tmp_path / "looks")

@@ -166,7 +166,7 @@ def test_no_amount_is_written_before_the_charge_is_settled(
         (failed("internal"), "not charged, because the job failed"),
     ],
 )
-def test_what_is_known_of_a_charge_is_said(state: JobState, text: str) -> None:
+def test_the_known_facts_about_a_charge_are_shown(state: JobState, text: str) -> None:
     assert charge_text(state) == text
 
 
@@ -249,5 +249,5 @@ def test_a_very_long_message_of_the_service_is_cut() -> None:
         ({}, ""),
     ],
 )
-def test_what_was_asked_for_is_one_line(body: dict[str, object], text: str) -> None:
+def test_the_request_is_shown_in_one_line(body: dict[str, object], text: str) -> None:
     assert settings_text(body) == text

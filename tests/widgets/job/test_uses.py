@@ -1,4 +1,4 @@
-"""Which functions take a result, and what their fields hold then."""
+"""The functions that accept a result, and the resulting field values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One displayed job: what the page gets to draw, and what people do with it."""
+"""One displayed job: its payload for the page, and users' actions."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def names(state: JobState, host: JobHost = FULL, *environment: Any) -> tuple[str
 
 @pytest.fixture
 def at(client: Client) -> Callable[[JobState], AsyncJob]:
-    """Give a job in any state; the service itself knows no such job."""
+    """Return a job in any state, which the service does not have."""
     return lambda state: AsyncJob(client.components.jobs, state)
 
 
 @pytest.fixture
 def show(client: Client) -> Iterator[Callable[..., JobView]]:
-    """Give views of jobs that are on a page, and close them in the end."""
+    """Return views of jobs on a page, and close them after the test."""
     views: list[JobView] = []
 
     def make(job: AsyncJob, **more: Any) -> JobView:
@@ -211,7 +211,7 @@ def test_the_kernel_passes_a_result_and_a_sentence_where_there_is_none(
         (FROM_ELSEWHERE, FULL, DONE),
     ],
 )
-def test_what_is_offered_follows_from_how_the_job_stands(
+def test_the_offered_acts_depend_on_the_state_of_the_job(
     state: JobState, host: JobHost, acts: tuple[str, ...]
 ) -> None:
     assert names(state, host) == acts
@@ -241,7 +241,7 @@ def test_another_take_and_another_try_say_their_price_where_there_is_one() -> No
         assert take.text(estimate) == "Another take"
 
 
-def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offered(
+def test_a_paid_button_buys_once_at_its_price_and_only_if_offered(
     picture_job: Job, show: Any, client: Client
 ) -> None:
     added: list[AsyncJob] = []
@@ -285,7 +285,7 @@ def test_save_to_folder_says_where_and_never_replaces_a_file_silently(
     assert saved.read_bytes() == delivered(content)
 
 
-def test_what_fails_is_a_sentence_and_can_be_tried_again(
+def test_a_failed_act_is_reported_and_can_be_repeated(
     at: Any, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = show(at(failed("internal", **settled(0))))

@@ -1,4 +1,4 @@
-"""What the studio asks the history for, and what it says of each job."""
+"""The studio's queries of the history, and its rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_rows_of_one_prompt_are_told_apart_by_their_settings() -> None:
     assert [row["settings"] for row in rows] == ["3 s", "5 s"]
 
 
-def test_what_has_no_job_says_why() -> None:
+def test_a_row_without_a_job_says_why() -> None:
     refused = entry(state=EntryState.REFUSED, error_message="duration: got 99")
     assert row_of(refused, CATALOG)["problem"].endswith("duration: got 99")
     assert "did not answer" in row_of(entry(), CATALOG)["problem"]
@@ -102,7 +102,7 @@ def test_a_page_says_where_it_is_and_why_it_is_empty() -> None:
     assert replace(later, has_more=True).text.startswith("Jobs 21 to 22 ·")
 
 
-def test_what_is_selected_is_counted_and_summed_and_what_can_be_done_follows() -> None:
+def test_selected_jobs_are_counted_and_summed_and_their_acts_offered() -> None:
     selection = Selection([done(1), done(2, charge_micro_usd=None)])
     selection.add([entry(3), done(1), done(4, deleted_at=AT)])
     assert selection.text == "4 selected · $0.408 charged · 1 not settled yet"

@@ -1,4 +1,4 @@
-"""The studio on a real sandbox: what its page shows, and what people do on it."""
+"""The studio on a real sandbox: its page, and users' actions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KIND = "text-to-video"
 
 @pytest.fixture
 def make_studio(client: Client) -> Iterator[Make]:
-    """Make studios that have read balance and history, and close them in the end."""
+    """Make studios that have read balance and history; close them after the test."""
     studios: list[Studio] = []
 
     def make(
@@ -53,7 +53,7 @@ def is_read(studio: Studio) -> bool:
 
 
 def finish(studio: Studio) -> None:
-    """Close a studio and wait until nothing of it is under way any more."""
+    """Close a studio and wait until all its tasks have ended."""
     forms = tuple(studio._forms.values())
     studio.close()
     until(lambda: not studio._tasks._tasks)
@@ -89,7 +89,7 @@ def bought(client: Client, prompt: str, **more: Any) -> Job:
 
 
 def claimed(client: Client, key: str, prompt: str, **changes: Any) -> None:
-    """Note a submission in the history; nothing is sent."""
+    """Record a submission in the history; nothing is sent."""
     body = json.dumps({"prompt": prompt}).encode()
     mine = submission(key, prompt=prompt, body=body, **changes)
     mine = replace(mine, service=client.service.identity)
@@ -287,7 +287,7 @@ def test_an_act_that_only_this_table_has_is_done_with_every_selected_job(
     assert polished == {job.id for job in jobs}
 
 
-def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(
+def test_a_row_without_a_job_does_not_open_but_its_settings_can_be_reused(
     make_studio: Make, client: Client
 ) -> None:
     mine = submission("k1", body=b'{"prompt": "a kite", "style": "noir"}')

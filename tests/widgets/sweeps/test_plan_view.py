@@ -1,4 +1,4 @@
-"""A plan that is shown says what is true now, and runs only what its button says."""
+"""A displayed plan is up to date, and its button pays at most the shown price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook keeps of a sweep when it runs without a page."""
+"""The saved outputs of a sweep in a notebook that runs without a page."""
 
 from __future__ import annotations
 

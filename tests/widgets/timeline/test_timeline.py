@@ -1,4 +1,4 @@
-"""What a timeline shows of a value; how it is edited, a page of a browser tests."""
+"""The blocks of a timeline for a value; the browser tests cover its editing."""
 
 from __future__ import annotations
 
