@@ -1,4 +1,4 @@
-"""Histories of a test: in a file and, mostly in the soak, on a Postgres."""
+"""Histories for tests: in a file and, mostly in the soak, on Postgres."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture(params=BOTH_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
-    """Return the place of a new history, which a test may ask for by name."""
+    """Return the location of a new history; a test may select it by name."""
     if request.param == "sqlite":
         return tmp_path / "history.db"
     url: str = request.getfixturevalue("postgres_url")

@@ -362,7 +362,7 @@ def served(request: pytest.FixtureRequest, home: Path) -> Iterator[Path]:
 
 
 def person(home: Path, **settings: Any) -> Client:
-    """Connect as the person did whose data it is, whatever the sandbox's port is."""
+    """Connect as the owner of the data did, whatever the sandbox's port."""
     return Client(
         home=home,
         catalog=Catalog.default(),
@@ -392,7 +392,7 @@ def test_jobs_money_sweeps_and_ratings_read_as_they_did(
 
 
 def in_columns_of(before: Any, after: Any) -> Any:
-    """Return what is there now, without the columns that have been added since."""
+    """Return the current rows, without the columns that have been added since."""
     if isinstance(before, dict) and isinstance(after, dict):
         return {n: in_columns_of(v, after.get(n)) for n, v in before.items()}
     if isinstance(before, list) and isinstance(after, list):
@@ -424,7 +424,7 @@ def test_the_same_call_sends_nothing_after_an_upgrade(
     assert len({job.id for job in jobs}) == 3
     assert counting.posts_n == 0
     assert len(sharp) == 2
-    # What was judged before is not judged again.
+    # Judged outputs are not judged again.
     assert judged["cost_micro_usd"].count() == (2 if version < 12 else 0)
 
 
@@ -516,7 +516,7 @@ def test_a_copy_of_other_content_is_never_replaced(
     assert version_of(second) == [(version,)]
 
 
-def test_a_person_goes_back_with_the_copy(old_file: Path, version: int) -> None:
+def test_the_copy_restores_the_older_version(old_file: Path, version: int) -> None:
     tables = tables_in(old_file)
     before = rows_in(old_file, tables)
     with pytest.MonkeyPatch.context() as patch:

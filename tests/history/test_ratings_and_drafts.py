@@ -1,4 +1,4 @@
-"""What a history keeps beside its entries: parameters, ratings, drafts of forms."""
+"""Other data in a history: parameters, ratings and drafts of forms."""
 
 from __future__ import annotations
 

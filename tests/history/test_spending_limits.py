@@ -358,7 +358,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.tell(who, job("queued", record.id) if record and is_late else record)
 
     def tell(self, who, record):
-        """Give a record to one of the histories, or to none."""
+        """Record a job in one of the histories, or in none."""
         if who is None or record is None:
             return
         key = record.id.removeprefix("media_")

@@ -1,1 +1,1 @@
-"""What is known of local and remote files."""
+"""Tests of reading local and remote files."""

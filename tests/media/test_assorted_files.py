@@ -1,6 +1,6 @@
-"""Forty files as they are brought, against facts that FFmpeg and Chromium tell of them.
+"""Forty assorted files, compared with facts from FFmpeg and Chromium.
 
-Whatever reads a file sees the same length, size, price, turn, shape and colours.
+All readers of a file agree on length, size, price, rotation, shape and colours.
 """
 
 from __future__ import annotations

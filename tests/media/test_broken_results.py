@@ -1,4 +1,4 @@
-"""Results that are damaged, unusual or hostile: no picture, and no other harm."""
+"""Damaged, unusual or hostile results have no poster and do no other harm."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def clip(tmp_path: Path) -> bytes:
         (without_its_end, "the file cannot be read here as a video"),
     ],
 )
-def test_a_broken_result_is_a_sentence_and_not_a_defect(
+def test_a_broken_result_is_reported_without_an_internal_error(
     clip: bytes, damage: Callable[[bytes], bytes], reason: str
 ) -> None:
     preview = preview_of(BytesIO(damage(clip)), "video")
@@ -93,7 +93,7 @@ def test_no_damage_to_a_file_raises_anything_but_the_two_errors_of_a_broken_file
     assert unreadable > 10
 
 
-def test_one_broken_result_does_not_keep_the_pictures_of_others_away(
+def test_one_broken_result_does_not_prevent_the_posters_of_others(
     client: Client, clip: bytes
 ) -> None:
     files = {"broken.mp4": of_an_unknown_codec(clip), "whole.mp4": clip}

@@ -1,4 +1,4 @@
-"""What one side takes, the other takes: containers of clips, sounds and pictures."""
+"""Client and sandbox accept the same containers of clips, sounds and pictures."""
 
 from __future__ import annotations
 

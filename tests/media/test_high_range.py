@@ -1,4 +1,4 @@
-"""Clips of high dynamic range have the light that was filmed, whatever their size."""
+"""Clips of high dynamic range keep their brightness, whatever their size."""
 
 from __future__ import annotations
 

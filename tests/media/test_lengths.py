@@ -184,7 +184,7 @@ def test_a_clip_of_which_no_frame_can_be_decoded_has_no_price_and_is_not_sent(
         ("image-upscale", {"image_url": "clip.mp4"}),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_estimate_as_by_submit(
+def test_an_unreadable_file_is_rejected_by_estimate_and_by_submit(
     client: Client,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,4 +1,4 @@
-"""What a local file is, whether it will do, and a small picture of it."""
+"""Properties, validation and posters of local files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_clip_is_read_with_length_rate_codec_and_sound(
 
 
 @pytest.mark.parametrize("kind", ["image", "video", "audio"])
-def test_what_is_no_such_medium_is_refused_in_words(
+def test_a_file_of_another_medium_is_rejected_with_a_readable_message(
     tmp_path: Path, kind: MediaName
 ) -> None:
     text = tmp_path / "notes.txt"
@@ -96,7 +96,7 @@ def test_a_clip_without_a_picture_and_a_sound_without_sound_are_refused(
 
 
 @given(st.data(), st.sampled_from(["image", "video", "audio"]))
-def test_a_damaged_file_is_read_or_refused_in_words(
+def test_a_damaged_file_is_read_or_rejected_with_a_readable_message(
     data: st.DataObject, kind: MediaName
 ) -> None:
     content = bytearray(data.draw(st.sampled_from(_samples()[kind])))
@@ -171,7 +171,9 @@ def test_a_frame_at_a_time_is_the_one_that_players_show_then(
         assert np.argmin(distances) == number, at_s
 
 
-def test_local_paths_are_stood_in_for_until_they_are_uploaded(tmp_path: Path) -> None:
+def test_local_paths_are_replaced_by_placeholders_until_they_are_uploaded(
+    tmp_path: Path,
+) -> None:
     function = CATALOG.function("r1")
     clip = str(make_mp4(tmp_path / "my clip.mp4", (64, 64), 2.5))
     body = {

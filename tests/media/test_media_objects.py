@@ -1,4 +1,4 @@
-"""Media that code holds in memory: the same picture is the same file."""
+"""In-memory media: the same picture becomes the same file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pixels(path: Path | None) -> np.ndarray[Any, Any]:
     ],
     ids=["bytes", "bytearray", "view", "PIL", "CMYK", "figure", "bools", "RGBA"],
 )
-def test_what_is_a_picture_in_memory_becomes_a_file_of_that_picture(
+def test_a_picture_in_memory_becomes_a_file_of_that_picture(
     value: object, size: tuple[int, int]
 ) -> None:
     path = file_of(value, "image_url")
@@ -96,7 +96,7 @@ def test_an_array_that_is_no_picture_is_refused_with_its_shape(
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
-def test_what_is_masked_in_an_array_is_black(dtype: Any) -> None:
+def test_masked_values_of_an_array_are_black(dtype: Any) -> None:
     mask = np.eye(4, dtype=bool)
     array = np.ma.masked_array(np.ones((4, 4), dtype), mask)
 
@@ -106,7 +106,7 @@ def test_what_is_masked_in_an_array_is_black(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["cat.png", Path("cat.png"), None, 5, ["a"], {}])
-def test_anything_else_is_left_as_it_is(value: object) -> None:
+def test_other_values_are_unchanged(value: object) -> None:
     assert file_of(value, "image_url") is None
 
 

@@ -1,4 +1,4 @@
-"""Pictures by their mode, their turn and their size, in files and in memory."""
+"""Pictures of all modes, orientations and sizes, in files and in memory."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def with_no_frames(folder: Path, kind: str) -> Path:
         (with_no_frames, "PNG"),
     ],
 )
-def test_what_is_read_well_is_read_without_a_warning(
+def test_a_readable_picture_causes_no_warning(
     tmp_path: Path, make: Any, kind: str
 ) -> None:
     path = make(tmp_path, kind)

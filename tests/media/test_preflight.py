@@ -1,4 +1,4 @@
-"""Media held against what a function accepts of them, before anything is sent."""
+"""Media are checked against a function's limits before anything is sent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def r1(**media: list[str]) -> dict[str, Any]:
 
 
 def problems_of(field: str, *infos: MediaInfo, kind: str = "r1") -> list[Problem]:
-    """Hold some files of one field against what a function accepts."""
+    """Check files of one field against a function's limits."""
     values = [f"{index}.file" for index in range(len(infos))]
     body = r1(**{field: values})
     found = dict(zip(values, infos, strict=True))
@@ -57,7 +57,7 @@ def with_value(info: MediaInfo, name: str, value: float) -> MediaInfo:
 
 
 @pytest.mark.parametrize(("field", "info", "name", "low", "high"), BOUNDS)
-def test_what_is_exactly_at_a_bound_will_do(
+def test_a_value_exactly_at_a_bound_is_accepted(
     field: str, info: MediaInfo, name: str, low: float, high: float
 ) -> None:
     for value in (low, high):
@@ -65,7 +65,7 @@ def test_what_is_exactly_at_a_bound_will_do(
 
 
 @pytest.mark.parametrize(("field", "info", "name", "low", "high"), BOUNDS)
-def test_what_is_just_beyond_a_bound_will_not(
+def test_a_value_just_beyond_a_bound_is_rejected(
     field: str, info: MediaInfo, name: str, low: float, high: float
 ) -> None:
     if isinstance(high, int):
@@ -79,7 +79,7 @@ def test_what_is_just_beyond_a_bound_will_not(
 
 
 @given(st.lists(st.floats(2, 30), min_size=1, max_size=10))
-def test_clips_may_be_so_long_together_and_no_longer(lengths_s: list[float]) -> None:
+def test_the_total_length_of_clips_is_limited(lengths_s: list[float]) -> None:
     clips = [replace(CLIP, duration_s=length_s) for length_s in lengths_s]
 
     found = problems_of("video_urls", *clips)
@@ -91,7 +91,7 @@ def test_clips_may_be_so_long_together_and_no_longer(lengths_s: list[float]) -> 
         ]
 
 
-def test_all_that_is_wrong_with_one_file_is_one_problem() -> None:
+def test_all_faults_of_one_file_are_one_problem() -> None:
     tiny = replace(CLIP, content_type="video/webm", fps=12.0, width=64, height=36)
 
     (problem,) = problems_of("video_urls", tiny)
@@ -130,7 +130,7 @@ def test_one_clip_that_is_too_long_is_not_also_too_long_together() -> None:
     ]
 
 
-def test_a_limit_of_all_together_holds_for_a_single_clip_too() -> None:
+def test_a_total_limit_applies_to_a_single_clip_too() -> None:
     found = problems_of("video_urls", replace(CLIP, duration_s=16.0), kind="r5")
 
     assert [p.sentence for p in found] == [
@@ -146,7 +146,7 @@ def test_a_file_that_is_given_twice_counts_twice() -> None:
     assert problem.sentence.endswith("(got 40 s together)")
 
 
-def test_nothing_is_said_of_what_is_not_known() -> None:
+def test_unknown_properties_cause_no_problem() -> None:
     unknown = MediaInfo("video", "video/mp4", 1)
 
     assert problems_of("video_urls", unknown) == []

@@ -1,4 +1,4 @@
-"""Small copies of clips that browsers cannot play, made in a process of its own."""
+"""Small copies of clips that browsers cannot play, made in a separate process."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_copy_ends_after_its_longest_time_and_drops_frames_that_are_too_many(
         pytest.param(b"", marks=pytest.mark.soak),
     ],
 )
-def test_what_is_no_clip_is_an_error_with_a_reason(
+def test_a_file_that_is_not_a_clip_is_an_error_with_a_reason(
     content: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "a.mp4").write_bytes(content)

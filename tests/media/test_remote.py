@@ -1,4 +1,4 @@
-"""What media at URLs are, read from servers good and bad."""
+"""Properties of media at URLs, on correct and faulty servers."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def look(
 
 
 def with_far_end(clip: bytes) -> bytes:
-    """Put much between the pictures of a clip and its table of contents."""
+    """Insert padding between the frames of a clip and its index."""
     at = clip.index(b"moov") - 4
     box = (FAR_BYTES + 8).to_bytes(4, "big") + b"free" + bytes(FAR_BYTES)
     return clip[:at] + box + clip[at:]
 
 
 def with_far_tail(folder: Path, clip: bytes) -> bytes:
-    """Put the table of contents at the beginning of a clip, and much at its end."""
+    """Move the index to the beginning of a clip, and add padding at its end."""
     path = folder / "front.mp4"
     front = {"movflags": "faststart"}
     with (
@@ -70,7 +70,7 @@ def clip(tmp_path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("container", ["mp4", "mov"])
-def test_a_clip_behind_a_url_is_what_it_is_on_disk(
+def test_a_clip_at_a_url_has_the_same_properties_as_on_disk(
     tmp_path: Path, container: Literal["mp4", "mov"]
 ) -> None:
     path = tmp_path / f"clip.{container}"
@@ -82,7 +82,7 @@ def test_a_clip_behind_a_url_is_what_it_is_on_disk(
 
 
 @pytest.mark.parametrize("make", [make_wav, make_mp3])
-def test_a_sound_behind_a_url_is_what_it_is_on_disk(
+def test_a_sound_at_a_url_has_the_same_properties_as_on_disk(
     tmp_path: Path, make: object
 ) -> None:
     path: Path = make(tmp_path / "sound", 2.5)  # type: ignore[operator]
@@ -102,7 +102,7 @@ def test_the_end_of_a_long_file_is_read_without_its_middle(clip: bytes) -> None:
     assert server.sent_bytes < 1_000_000
 
 
-def test_the_start_of_a_long_file_will_do_where_it_holds_all(
+def test_the_start_of_a_long_file_is_enough_if_it_has_all_facts(
     clip: bytes, tmp_path: Path
 ) -> None:
     files = {"a": with_far_tail(tmp_path, clip)}
@@ -114,7 +114,7 @@ def test_the_start_of_a_long_file_will_do_where_it_holds_all(
     assert info.size_bytes > FAR_BYTES
 
 
-def test_a_server_without_ranges_is_abandoned_where_the_start_does_not_do(
+def test_a_server_without_ranges_is_abandoned_if_the_start_is_not_enough(
     clip: bytes,
 ) -> None:
     with FileServer({"a": with_far_end(clip)}, ranges=False) as server:
@@ -122,7 +122,7 @@ def test_a_server_without_ranges_is_abandoned_where_the_start_does_not_do(
         assert len(server.requests) == 1
 
 
-def test_no_more_is_taken_than_was_said(clip: bytes) -> None:
+def test_no_more_bytes_are_read_than_announced(clip: bytes) -> None:
     # Every block of such a file must be read before anything is known of it.
     noise = bytes(range(256)) * 40_000
     with FileServer({"a": clip[:32] + noise}) as server:
@@ -140,7 +140,7 @@ def test_five_redirects_are_followed_and_not_a_sixth(clip: bytes) -> None:
         assert look(server.url("home")) is None
 
 
-def test_no_cookie_and_no_key_is_carried(clip: bytes) -> None:
+def test_no_cookie_and_no_key_is_sent(clip: bytes) -> None:
     headers = {"Set-Cookie": "a=b; Path=/"}
     leads = {"1": "/a"}
     with FileServer({"a": with_far_end(clip)}, redirects=leads, headers=headers) as s:
@@ -151,7 +151,9 @@ def test_no_cookie_and_no_key_is_carried(clip: bytes) -> None:
         assert not {name.lower() for name in sent} & {"cookie", "x-api-key"}
 
 
-def test_what_is_no_such_medium_is_not_known(tmp_path: Path, clip: bytes) -> None:
+def test_a_file_of_another_medium_has_unknown_properties(
+    tmp_path: Path, clip: bytes
+) -> None:
     files = {
         "empty": b"",
         "page": b"<html>Please sign in</html>" * 100,
@@ -163,7 +165,7 @@ def test_what_is_no_such_medium_is_not_known(tmp_path: Path, clip: bytes) -> Non
             assert [look(server.url(name)) for name in (*files, "gone")] == [None] * 5
 
 
-def test_a_playlist_has_nothing_else_read(clip: bytes) -> None:
+def test_files_in_a_playlist_are_not_read(clip: bytes) -> None:
     with FileServer({"clip.mp4": clip}) as server:
         server.files["a"] = (
             "#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9.0,\n"
@@ -177,9 +179,7 @@ def test_a_playlist_has_nothing_else_read(clip: bytes) -> None:
 @pytest.mark.parametrize(
     "part", ["bytes 5-9/20", "bytes 0-9/*", "all of it", "bytes 0-0/0", ""]
 )
-def test_another_part_than_was_asked_for_is_not_believed(
-    clip: bytes, part: str
-) -> None:
+def test_a_wrong_range_is_rejected(clip: bytes, part: str) -> None:
     with FileServer({"a": clip}, headers={"Content-Range": part}) as server:
         assert look(server.url("a")) is None
 
@@ -197,7 +197,7 @@ def test_another_part_than_was_asked_for_is_not_believed(
         "x" * 70_000,
     ],
 )
-def test_what_cannot_be_reached_is_not_known(url: str) -> None:
+def test_an_unreachable_file_has_unknown_properties(url: str) -> None:
     assert look(url) is None
 
 

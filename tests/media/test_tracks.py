@@ -1,4 +1,4 @@
-"""Tracks that begin apart, and covers, which are no moving pictures."""
+"""Tracks with different start times, and cover pictures, which are not videos."""
 
 from __future__ import annotations
 

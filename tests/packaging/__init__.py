@@ -1,1 +1,1 @@
-"""The project itself: its rooms, documents, notebooks and installation."""
+"""Tests of the project: its modules, documents, notebooks and installation."""

@@ -1,4 +1,4 @@
-"""What is shipped: built here, or by `make dist`, which names its folder."""
+"""The wheel and the sdist: built here, or by `make dist`, which names their folder."""
 
 from __future__ import annotations
 

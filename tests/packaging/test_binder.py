@@ -1,4 +1,4 @@
-"""The hosted launch: its files installed and run in an environment of their own."""
+"""The launch on Binder: its files are installed and run in a separate environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blocks of the documentation are executed as they stand."""
+"""The code blocks of the documentation are executed unchanged."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _shown(value, expected, line):
 
 
 def blocks(language: str, page: Path = PAGE) -> list[str]:
-    """Return the blocks of a page in one language, but those said not to run."""
+    """Return the blocks of a page in one language, except those marked not to run."""
     return [
         block["code"]
         for block in BLOCK.finditer(page.read_text("utf-8"))
@@ -68,7 +68,7 @@ def blocks(language: str, page: Path = PAGE) -> list[str]:
 
 
 def executable(block: str) -> str:
-    """Turn each line that shows a value into one that compares it."""
+    """Turn each line that shows a value into an assertion."""
     lines = block.splitlines()
     for number, line in enumerate(lines):
         match = SHOWN.search(line)
@@ -98,7 +98,7 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 @pytest.mark.soak
 @each_page
-def test_the_blocks_of_a_page_run_and_show_what_they_say(
+def test_the_blocks_of_a_page_run_and_show_the_documented_values(
     page: Path,
     tmp_path: Path,
     request: pytest.FixtureRequest,

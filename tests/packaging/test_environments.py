@@ -1,4 +1,4 @@
-"""The wheel in environments of its own: alone, with each extra, on other Pythons.
+"""The wheel in separate environments: alone, with each extra, on other Pythons.
 
 `make soak` runs these tests, because they install packages.
 """
@@ -110,12 +110,12 @@ except mk.InputError as error:
 
 @dataclass(frozen=True)
 class Use:
-    """What is done without an extra, and then with it.
+    """Statements that are run without an extra, and then with it.
 
     Args:
         code: Statements that raise an error of mediakit without the extra.
-        result: Part of what they print with the extra.
-        absence: Part of the sentence that names it.
+        result: Part of their output with the extra.
+        absence: Part of the message that names it.
     """
 
     code: str
@@ -212,7 +212,7 @@ except SystemExit as ended:
 
 @pytest.fixture(scope="session")
 def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Install the wheel where nothing else is."""
+    """Install the wheel in an empty environment."""
 
     def build(folder: Path) -> None:
         Environment.make(folder).install(wheel)
@@ -226,7 +226,7 @@ def without(
     sandbox: RunningSandbox,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> str:
-    """Try each extra where none is; return what was printed."""
+    """Use each extra without installing any; return the output."""
 
     def build(folder: Path) -> None:
         folder.mkdir()
@@ -252,7 +252,7 @@ def uses(*extras: str) -> str:
 
 
 def service(sandbox: RunningSandbox, home: Path) -> dict[str, str]:
-    """Bind a service that another process serves, which is the one of this test."""
+    """Bind the test's service, which another process serves."""
     return {
         "MEDIAKIT_BASE_URL": sandbox.base_url,
         "MEDIAKIT_API_KEY": sandbox.api_key,

@@ -1,4 +1,4 @@
-"""The commands of the README, run: what they serve, and what they say instead."""
+"""The commands of the README: what they serve, and their messages otherwise."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.soak
 @pytest.mark.xdist_group("lab")  # one server
-def test_make_lab_serves_the_course_to_those_who_have_its_token(lab_url: str) -> None:
+def test_make_lab_serves_the_course_with_a_token(lab_url: str) -> None:
     address = f"{lab_url}/api/contents/notebooks"
     folder = httpx.get(f"{address}?token={TOKEN}", timeout=120).json()["content"]
     served = {file["name"]: file["type"] for file in folder}
@@ -48,7 +48,7 @@ def test_make_lab_serves_the_course_to_those_who_have_its_token(lab_url: str) ->
     assert httpx.get(address, timeout=120).status_code == 403
 
 
-def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_an_old_python_is_rejected_with_one_message(tmp_path: Path) -> None:
     old = tmp_path / "python3"
     write_program(old, OLD_PYTHON.format(python=sys.executable))
     command = ["make", "lab", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}"]

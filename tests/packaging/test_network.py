@@ -1,4 +1,4 @@
-"""Which hosts are contacted: the table in SECURITY.md, and what processes really do."""
+"""The contacted hosts: the table in SECURITY.md, compared with real processes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ for way in (
 """
 
 
-def test_a_process_without_a_network_is_refused_and_noted(tmp_path: Path) -> None:
+def test_connections_without_a_network_are_refused_and_recorded(tmp_path: Path) -> None:
     offline = Offline(tmp_path)
     done = run(WAYS_OUT, offline)
 
@@ -83,7 +83,7 @@ def test_a_process_without_a_network_is_refused_and_noted(tmp_path: Path) -> Non
     }
 
 
-def test_a_client_contacts_the_service_that_is_bound_and_nobody_else(
+def test_a_client_contacts_only_the_bound_service(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     offline = Offline(tmp_path)
@@ -136,7 +136,7 @@ def _room(path: Path) -> str:
 def _connects(path: Path) -> bool:
     """Tell whether a module imports something that opens or takes connections."""
     text = path.read_text("utf-8")
-    # Most modules are not worth parsing.
+    # Most modules need no parsing.
     return any(word in text for word in WORDS) and any(
         name in NETWORK or name.split(".")[0] in NETWORK or name.endswith(ENGINE)
         for name in _imported(ast.parse(text))

@@ -35,7 +35,7 @@ SPEND = NOTEBOOKS / "05_spend.ipynb"
 TUNING = NOTEBOOKS / "03_prompt_tuning.ipynb"
 CLIPS = NOTEBOOKS / "07_five_hundred_clips.ipynb"
 
-# What the judges said, and whether they are asked again.
+# The judges' scores, and whether they are called again.
 SCORING_FIGURES = """
 import json
 
@@ -62,7 +62,7 @@ print(json.dumps({
 }))
 """
 
-# What several places say about the same money, in the variables of the notebook.
+# The same amounts from several places, in the notebook's variables.
 SPEND_FIGURES = """
 import json
 

@@ -1,4 +1,4 @@
-"""The repository itself: what is in it, what must never be, and what it promises."""
+"""The repository: required and forbidden contents, and its promises."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ KEY = re.compile(
 
 
 def project_files() -> list[Path]:
-    """List what git tracks, and what it would if it were added now."""
+    """List tracked files, and untracked ones that are not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=True
@@ -152,7 +152,7 @@ def test_the_version_is_the_same_everywhere() -> None:
         ("mediakit.widgets.form.controller", {"matplotlib", "pandas", "starlette"}),
     ],
 )
-def test_neither_mediakit_nor_a_form_loads_what_it_does_not_need_yet(
+def test_mediakit_and_a_form_import_only_the_modules_they_need(
     module: str, heavy: set[str]
 ) -> None:
     code = f"import sys, {module}; print(*sys.modules)"

@@ -1,4 +1,4 @@
-"""What people see first: names, greeting, and a job that shows itself once."""
+"""Public names, the greeting, and a job that displays itself once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_pure_estimate_needs_no_client() -> None:
     assert mk.estimate("r1", body, seconds={url: 2.5}).text == "$0.72576"
 
 
-def test_what_a_cell_ends_with_reads_as_words(client: mk.Client) -> None:
+def test_the_repr_of_public_objects_is_readable(client: mk.Client) -> None:
     price = client.estimate("text-to-video", prompt="a", duration=3)
 
     assert repr(price) == "<estimate $0.204, exact>"
@@ -50,7 +50,7 @@ def test_what_a_cell_ends_with_reads_as_words(client: mk.Client) -> None:
     assert all(f"{name}(" in repr(client.spend) for name in methods)
 
 
-def test_connect_says_where_and_what_is_left(
+def test_connect_prints_the_service_and_the_balance(
     sandbox: RunningSandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path)
@@ -63,7 +63,7 @@ def test_connect_says_where_and_what_is_left(
     client.close()
 
 
-def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
+def test_connect_names_the_unavailable_functions() -> None:
     def greeting(left_out: dict[str, str]) -> str:
         service = Service("https://api.test", "key")
         backend = Backend(service, mk.Catalog((), left_out), is_sandbox=False)

@@ -1,4 +1,4 @@
-"""The reference page, and a made-up function seen from every side."""
+"""The reference page, and an invented function in all parts of mediakit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MADE_UP = ["sky-painting", "sky-2"]
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Give a client of a sandbox that serves the made-up functions, too."""
+    """Return a client of a sandbox that also serves the invented functions."""
     folder = tmp_path_factory.mktemp("sky")
     running = start(
         Sandbox(

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, and nothing in it leads astray.
+"""The documentation site builds without warnings, and its links work.
 
 The notebooks in it are executed by `make site`, and by a test of their own.
 """
@@ -121,7 +121,7 @@ def missing_routes(site: Path) -> list[str]:
 
 
 def leads(link: str, path: Path, site: Path, pages: dict[Path, Page]) -> bool:
-    """Tell whether a link of a page leads to something; the network is not asked."""
+    """Return whether a link's target exists, without using the network."""
     parts = urlsplit(link)
     if parts.scheme:
         return parts.scheme in ("https", "data", "mailto")

@@ -1,4 +1,4 @@
-"""What a type checker knows of the calls in the README: mypy and pyright check it.
+"""The types of the calls in the README, checked by mypy and pyright.
 
 Nothing runs it.
 """

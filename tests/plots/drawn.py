@@ -1,4 +1,4 @@
-"""Reading what is drawn on an Axes."""
+"""Reads what is drawn on an Axes."""
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -14,12 +14,12 @@ def figure_of(size, **settings):
 
 
 def micro_usd(usd):
-    """The whole micro-USD that a drawn length stands for."""
+    """The whole micro-USD that a drawn length represents."""
     return round(usd * MICRO_PER_USD)
 
 
 def bars(axes):
-    """The bars from the top: each its name, its micro-USD and what is beside it."""
+    """The bars from the top: name, micro-USD and the text beside it."""
     names = [label.get_text() for label in axes.get_yticklabels()]
     lengths = [micro_usd(bar.get_width()) for bar in axes.patches]
     says = [text.get_text() for text in axes.texts]

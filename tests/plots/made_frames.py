@@ -106,7 +106,7 @@ class Forecast:
 
 
 def forecast(spent, ahead, *, first=FIRST, days=31):
-    """Of a month whose first days are spent, with (expected, low, high) to its end."""
+    """A forecast of a month that has begun, with (expected, low, high) to its end."""
     rest = days - len(ahead)
     columns = zip(*([(None, None, None)] * rest + list(ahead)), strict=True)
     expected, low, high = (pd.array(column, dtype="Int64") for column in columns)

@@ -1,6 +1,6 @@
-"""The pictures that the plots are compared with, and how far two are apart.
+"""The reference pictures of the plots, and the distance of two pictures.
 
-`python -m tests.plots.pictures` writes the references anew; look at them afterwards.
+`python -m tests.plots.pictures` rewrites the references; look at them afterwards.
 
 Only the inside of the axes is compared, at a fixed place and on white,
 so that another font or its size changes nothing. Of it only pixels on which one of the
@@ -110,12 +110,12 @@ def picture(name):
 
 
 def reference(name):
-    """Return where the reference of a plot is."""
+    """Return the path of a plot's reference."""
     return REFERENCES / f"{name}.png"
 
 
 def difference(one, other):
-    """Return by how much of 255 two pictures differ, inside their axes, on average."""
+    """Return the mean difference of two pictures inside their axes, from 0 to 255."""
     left, right = (_inside(each) for each in (one, other))
     background = np.asarray(one.getpixel((0, 0)), dtype="int64")
     inked = [np.abs(each - background).max(axis=2) > _DRAWN for each in (left, right)]

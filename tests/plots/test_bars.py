@@ -64,7 +64,7 @@ def test_with_a_credit_there_are_no_parts_of_the_whole():
     assert axes.get_xlim()[0] < -1
 
 
-def test_rows_without_a_charge_or_a_name_are_said():
+def test_rows_without_a_charge_or_a_name_are_counted_in_a_note():
     frame = daily({"r1": [3_000_000, None]}).drop(columns="kind")
     axes = share(frame.assign(project=[None, "a"]), by="project")
     assert [name for name, *_ in bars(axes)] == ["no project"]
@@ -156,7 +156,7 @@ def test_a_rated_job_is_judged_even_if_nobody_said_whether_to_keep_it():
     assert notes(cost_per_keeper(frame)) == ["1 of 2 jobs not rated"]
 
 
-def test_failed_jobs_at_no_charge_are_said_and_not_drawn():
+def test_failed_jobs_at_no_charge_are_counted_in_a_note_and_not_drawn():
     failed = charge("r1", 0, keep=None, status="failed")
     axes = cost_per_keeper(charges({**KEPT, "status": "completed"}, failed))
     assert notes(axes) == ["1 failed job at no charge not drawn"]

@@ -120,7 +120,7 @@ def test_a_month_without_spend_but_with_a_forecast_has_its_days():
     assert len(drawn) == OCTOBER
 
 
-def test_a_forecast_of_another_month_is_refused_in_words():
+def test_a_forecast_of_another_month_is_rejected_with_a_readable_message():
     november = forecast([1], [(1, 1, 1)] * 29, first=pd.Timestamp(2026, 11, 1), days=30)
     with pytest.raises(InputError) as refused:
         cumulative(THREE_DAYS, forecast=november)
@@ -138,7 +138,7 @@ def test_without_spend_the_plot_says_so():
     assert alt_text(axes) == "No spend, 1 to 2 October 2026."
 
 
-def test_rows_without_a_charge_are_said():
+def test_rows_without_a_charge_are_counted_in_a_note():
     frame = daily({"r1": [3_000_000, None]})
     axes = cumulative(frame)
     assert notes(axes) == ["1 row without a day or a charge not drawn"]

@@ -1,4 +1,4 @@
-"""Spend by day: what is summed, and what is drawn of it."""
+"""Spend by day: its sums, and their drawing."""
 
 from datetime import date, timedelta
 from itertools import pairwise
@@ -36,7 +36,7 @@ def answer(*rows, start="2026-10-01", end="2026-10-31"):
 
 
 def sums(frame, **options):
-    """What is drawn of a frame: the names, and their sums day by day."""
+    """The drawn names of a frame, and their daily sums."""
     axes = spend_by_day(frame, **options)
     table = axes.frame.pivot_table(
         index="day",
@@ -128,7 +128,7 @@ def test_a_row_without_a_function_says_so():
     assert list(sums(daily_frame([row(function=None)]))) == ["no function"]
 
 
-def test_rows_without_a_day_or_a_charge_are_said_and_not_drawn_as_zero():
+def test_rows_without_a_day_or_a_charge_are_counted_in_a_note_and_not_drawn():
     frame = daily_frame([row(), row(date="?"), row(charge_micro_usd=None)])
     axes = spend_by_day(frame)
     assert notes(axes) == ["2 rows without a day or a charge not drawn"]

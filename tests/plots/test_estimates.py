@@ -51,7 +51,7 @@ def test_of_twelve_functions_eight_have_a_colour_and_the_rest_is_other():
     assert counts["other (4)"] == 12 + 11 + 10 + 9
 
 
-def test_what_is_free_is_drawn_at_zero():
+def test_free_jobs_are_drawn_at_zero():
     axes = estimates(charges(EXACT, FREE, charge("r1", 0, 1_000_000, 1_000_000)))
     assert (0, 0) in points(axes, "exact")
     assert (1_000_000, 0) in points(axes, "exact")

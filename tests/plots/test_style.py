@@ -208,7 +208,7 @@ def test_the_figure_of_given_axes_is_left_as_it_is(name):
     assert not left.has_data()
 
 
-def test_what_is_no_theme_or_no_plot_is_refused_in_words():
+def test_an_invalid_theme_or_axes_is_rejected_with_a_readable_message():
     with pytest.raises(InputError, match=r'theme must be .*"light" or "dark"'):
         PLOTS["share"](theme="pink")
     with pytest.raises(InputError, match=r"ax must be .* that mediakit.plots drew"):
@@ -283,7 +283,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("draw", "field", "words"), REFUSED)
-def test_what_cannot_be_drawn_is_refused_in_words(draw, field, words):
+def test_invalid_data_is_rejected_with_a_readable_message(draw, field, words):
     with pytest.raises(InputError, match=rf"^{field} must be .*{words}") as refused:
         draw()
     assert refused.value.field == field
@@ -402,7 +402,7 @@ def test_a_renamed_model_has_another_colour_in_bars_and_legend_than_the_new_one(
     assert len(set(labels)) == 3
 
 
-def test_what_no_font_has_is_a_box_and_said_once():
+def test_a_character_without_a_font_is_a_box_and_reported_once():
     frame = RATED.assign(prompt=RATED["prompt"].map(lambda text: f"{text} 猫\t🚕\r"))
     for axes in (
         plots.heatmap(frame, "prompt", "resolution"),

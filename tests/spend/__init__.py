@@ -1,1 +1,1 @@
-"""What was spent: reports, totals and what agrees with what."""
+"""Tests of spend: reports, totals and their agreement."""

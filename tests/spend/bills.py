@@ -58,7 +58,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Bill:
-    """What the service reports, as rows that a test may lose or double."""
+    """The service's reports, as rows that a test may drop or repeat."""
 
     daily: list[dict[str, Any]]
     monthly: list[dict[str, Any]]

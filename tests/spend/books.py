@@ -1,4 +1,4 @@
-"""A service's books as the billing endpoints show them, with the requests counted."""
+"""A service's billing reports, with counted requests."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def charged(
 
 @dataclass
 class Books:
-    """Answers as `Billing` does, from rows in memory.
+    """Returns reports as `Billing` does, from rows in memory.
 
     Args:
         rows: The daily rows.
         now: The service's time; None sends no `Date`.
-        extra: What stands around the rows of each daily answer.
+        extra: Fields around the rows of each daily report.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -127,7 +127,7 @@ def spend_of(
     now: datetime = NOW,
     catalog: Catalog | None = None,
 ) -> Any:
-    """Give the reports of such books, and of a history."""
+    """Return the spend of such reports and of a history."""
     store = history if isinstance(history, History) else History(history)
     view = AsyncHistoryView(store, SERVICE, None)  # type: ignore[arg-type]
     yield AsyncSpend(

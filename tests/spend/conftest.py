@@ -1,4 +1,4 @@
-"""A service that bills what a test says, and a client of it."""
+"""A service with scripted bills, and a client of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spend object with a made-up year, for whatever shows spend."""
+"""A spend object with an invented year, for tests of plots and dashboards."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class FakeReconciliation:
 
 
 class TickingClock:
-    """A clock that stands at one day."""
+    """A clock that is stopped at one day."""
 
     def now(self) -> datetime:
         return datetime(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=UTC)
@@ -128,7 +128,7 @@ class TickingClock:
 
 @dataclass
 class FakeSpend:
-    """What a dashboard reads, from frames in memory.
+    """The data of a dashboard, from frames in memory.
 
     Args:
         charged: All charges.

@@ -1,4 +1,4 @@
-"""Unusual days: found by what their weekday usually costs, and rarely found in vain."""
+"""Unusual days are found by the usual cost of their weekday, with few false alarms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is compared with a budget is what counts against it, wherever it is shown."""
+"""Budgets are compared with the charges that count against them, in all views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is asked for, in any order: no month of a budget is overshot."""
+"""No sequence of requests exceeds a budget in any month."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Books:
         self.desk.calendar.today = datetime(2026 + year, month + 1, 1, tzinfo=UTC)
 
     def check(self) -> None:
-        """Compare what the history counts under each label with its limit."""
+        """Compare the use of each label in the history with its limit."""
         for label in self.labels():
             use = self.clients[FREE].components.store.budget_use(label)
             limit = LIMIT_MICRO_USD

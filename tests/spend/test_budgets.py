@@ -70,7 +70,7 @@ def test_a_limit_is_read_as_every_amount(limit: Any, micro_usd: int) -> None:
         ("warn", {"warn": "80"}),
     ],
 )
-def test_what_makes_no_budget_is_refused_by_its_name(
+def test_an_invalid_argument_of_a_budget_is_rejected_and_named(
     field: str, given: dict[str, Any]
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -401,7 +401,7 @@ def leave_unanswered(client: Any, prompt: str) -> None:
     client.components.store.claim(client.components.submissions.of(request))
 
 
-def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(
+def test_unanswered_requests_of_others_count_once_a_sweep_submits_them(
     desk: Desk,
 ) -> None:
     with desk.client() as client:
@@ -414,7 +414,7 @@ def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(
         assert desk.service.charged_micro_usd == CELL_MICRO_USD
 
 
-def test_what_others_left_unanswered_is_not_sent_where_nothing_is_left(
+def test_unanswered_requests_of_others_are_not_sent_by_a_used_up_budget(
     desk: Desk,
 ) -> None:
     budget = monthly("$0.30")
@@ -507,7 +507,7 @@ def test_a_budget_without_a_period_burns_from_its_first_charge(
         (Budget("team", "$1"), "2026-11", "month"),
     ],
 )
-def test_what_has_no_status_is_an_input_error(
+def test_a_value_without_a_budget_status_is_an_input_error(
     history: History, budget: Any, month: str | None, field: str
 ) -> None:
     with pytest.raises(InputError) as caught:

@@ -83,7 +83,7 @@ def buy(
     ended: Any = None,
     **changes: Any,
 ) -> None:
-    """Write down a job, and what it came to."""
+    """Record a job and its charge."""
     key, name = f"k{number}", f"media_{number}"
     history.claim(submission(key, draw_key=key, **{"service": HERE, **changes}))
     history.record_job(key, job("running", job_id=name))
@@ -211,9 +211,7 @@ def test_a_failed_job_that_settled_at_nothing_is_a_charge_of_nothing(
         (None, datetime(2026, 10, 1, tzinfo=UTC), "end"),
     ],
 )
-def test_days_that_cannot_be_meant_are_refused(
-    start: Any, end: Any, field: str
-) -> None:
+def test_nonsensical_days_are_rejected(start: Any, end: Any, field: str) -> None:
     with spend_of(Books()) as spend, pytest.raises(InputError) as caught:
         asyncio.run(spend.charges(start, end))
     assert caught.value.field == field

@@ -1,4 +1,4 @@
-"""Daily spend of any range: what is asked, kept, joined, named and summed."""
+"""Daily spend of any range: requests, cache, joined months, names and sums."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_finished_months_are_read_once_and_this_month_each_time() -> None:
     assert {*map(str, first.dtypes)} == {*map(str, second.dtypes)}
 
 
-def test_what_is_kept_is_neither_shared_nor_mixed_with_another_filter() -> None:
+def test_cached_days_are_neither_shared_nor_mixed_with_another_filter() -> None:
     books = Books([charged("2026-10-05", 1), charged("2026-10-05", 2, key="key_2")])
     with spend_of(books) as spend:
 
@@ -227,7 +227,7 @@ NO_DAYS = (
         ({"by": {"function"}}, "by"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_sent(
+def test_nonsensical_arguments_are_rejected_before_anything_is_sent(
     options: dict[str, Any], field: str
 ) -> None:
     books = Books()

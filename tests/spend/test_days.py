@@ -1,4 +1,4 @@
-"""Which days and months of spend are read when nobody names them."""
+"""The default days and months of spend reports."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ def test_a_month_may_be_a_period_of_pandas(tmp_path: Path) -> None:
         pd.Period("2026-11"),
     ],
 )
-def test_what_is_no_day_in_utc_is_refused_in_one_line(day: Any, tmp_path: Path) -> None:
+def test_an_invalid_day_is_rejected_with_a_one_line_message(
+    day: Any, tmp_path: Path
+) -> None:
     with pytest.raises(InputError) as caught:
         paths_of(lambda spend: spend.daily(day), tmp_path)
     assert caught.value.field == "start"

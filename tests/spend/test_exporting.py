@@ -83,7 +83,7 @@ def test_text_that_would_be_a_formula_stays_text(sign: str) -> None:
     assert cell.value.strip() == text.strip()
 
 
-def test_what_a_sheet_cannot_hold_is_shown_as_such() -> None:
+def test_values_that_a_sheet_cannot_hold_are_marked() -> None:
     frame = pd.DataFrame({"prompt": ["a\x00b", "long " * 10_000]})
     _, (control,), (long,) = sheet_of(export_bytes(frame, ".xlsx")).values
     assert control == "a\ufffdb"
@@ -91,7 +91,7 @@ def test_what_a_sheet_cannot_hold_is_shown_as_such() -> None:
     assert len(long) == 32_767
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.csv, \.parquet or \.xlsx"):
         export(charges_frame(), tmp_path / "spend.pdf")
     with pytest.raises(InputError, match="No such file or directory"):

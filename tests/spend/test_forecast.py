@@ -1,4 +1,4 @@
-"""The forecast: what a month comes to, how sure that is, and what it says."""
+"""The forecast of a month: its total, its interval and its text."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_every_month_has_its_days(month: str) -> None:
     assert len(frame) == monthrange(first.year, first.month)[1]
 
 
-def test_what_today_costs_more_than_usual_is_added() -> None:
+def test_spend_above_the_usual_amount_today_is_added() -> None:
     usual = [1_000_000] * (DAYS_BEFORE + 10)
     assert asked(usual, 10).expected_micro_usd == 30_000_000
     dear = asked([*usual[:-1], 50_000_000], 10)

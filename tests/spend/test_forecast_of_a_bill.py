@@ -144,7 +144,7 @@ def test_a_key_that_the_report_does_not_name_is_not_forecast_as_free(
         ("budget", {"budget": mk.Budget("team", "$5"), "project": "spring"}),
     ],
 )
-def test_what_cannot_be_forecast_is_an_input_error(
+def test_an_impossible_forecast_is_an_input_error(
     bill: Bill, field: str, given: dict[str, Any]
 ) -> None:
     with bill.client() as client, pytest.raises(InputError) as caught:
@@ -177,7 +177,7 @@ def test_an_unusual_day_is_found_and_today_is_not_judged(bill: Bill) -> None:
         ("by", {"by": "prompt"}),
     ],
 )
-def test_what_cannot_be_judged_is_an_input_error(
+def test_invalid_arguments_for_anomalies_are_an_input_error(
     bill: Bill, field: str, given: dict[str, Any]
 ) -> None:
     with bill.client() as client, pytest.raises(InputError) as caught:

@@ -1,4 +1,4 @@
-"""What is charged on tokens is held with a margin, and a charge above it is named."""
+"""Charges by tokens are held with a margin, and a charge above it is logged."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_a_month_in_the_future_is_refused_by_the_services_clock(name: str) -> No
         *(202610, ("2026-10", "2026-11")),
     ],
 )
-def test_what_is_no_month_is_refused_before_anything_is_sent(month: Any) -> None:
+def test_an_invalid_month_is_rejected_before_anything_is_sent(month: Any) -> None:
     with pytest.raises(InputError) as caught:
         read(Books(), "monthly", month)
     assert caught.value.field == "month"

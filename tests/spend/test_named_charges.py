@@ -1,4 +1,4 @@
-"""Reports that call the charge something else, as `mediakit.toml` says."""
+"""Reports with a renamed charge column, as set in `mediakit.toml`."""
 
 from __future__ import annotations
 

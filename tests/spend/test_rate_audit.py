@@ -1,4 +1,4 @@
-"""What was charged against what was estimated: which rates are not true any more."""
+"""Charges compared with estimates: which rates are outdated."""
 
 from __future__ import annotations
 

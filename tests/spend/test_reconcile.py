@@ -1,4 +1,4 @@
-"""What a reconciliation claims: only what the history and the reports show."""
+"""A reconciliation claims only facts that the history and the reports show."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_one_key_on_two_computers_is_nobody_s_fault(
     assert column_sum(result, "daily") == column_sum(result, "monthly") == 544_000
 
 
-def test_what_comes_from_outside_is_text_in_a_notebook(
+def test_untrusted_text_stays_text_in_a_notebook(
     client: Client, service: BillingServer
 ) -> None:
     service.bill = Bill.of(bill_row(1_000_000, key="<img src=x>", path="<b>/x/y"))

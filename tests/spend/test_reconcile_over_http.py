@@ -1,4 +1,4 @@
-"""A month of a real sandbox, with each client: what goes wrong there is found here."""
+"""A month of a real sandbox, with each client: its faults are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any month: what is compared adds up, and each fault has its verdict."""
+"""In any month, the compared amounts add up, and each fault has its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Months written by hand, in five shapes of reports: verdicts, and what is said."""
+"""Months written by hand, in five shapes of reports: verdicts and sentences."""
 
 from __future__ import annotations
 

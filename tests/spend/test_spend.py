@@ -199,7 +199,7 @@ def test_rows_are_found_wherever_they_are(wrap):
     assert "section" not in frame
 
 
-def test_what_stands_around_the_rows_is_kept_in_the_report():
+def test_fields_around_the_rows_are_kept_in_the_report():
     body = {"data": {"items": [row()], "total_micro_usd": 1_020_000}, "currency": "USD"}
     frame = daily_frame(body)
     assert frame.attrs["total_micro_usd"] == 1_020_000
@@ -212,7 +212,7 @@ def test_several_lists_of_charges_are_not_added_up():
 
 
 @pytest.mark.parametrize("name", ["invoices", "credits_applied", "top_ups"])
-def test_a_list_of_what_is_no_usage_is_not_read(name):
+def test_a_list_without_usage_is_not_read(name):
     frame = daily_frame({"usage": [row()], name: [row(charge_micro_usd=-5)]})
     assert frame["charge_micro_usd"].tolist() == [1_020_000]
     with pytest.raises(ServiceError, match="no list"):
@@ -371,7 +371,7 @@ def test_unknown_columns_quotes_and_a_byte_order_mark_are_read():
     assert frame["label"].isna().tolist() == [False, True]
 
 
-def test_something_that_is_no_csv_is_an_error_in_words():
+def test_a_response_that_is_not_csv_is_a_readable_error():
     with pytest.raises(ServiceError, match="month's CSV is not a CSV"):
         csv_frame("model_id\n" + "x" * 200_000)
 

@@ -1,4 +1,4 @@
-"""Reports whose rows are sums of others: nothing is counted twice without a word."""
+"""Reports with rows that are sums of others: nothing is silently counted twice."""
 
 from __future__ import annotations
 
