@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -149,6 +150,31 @@ def test_unsent_input_is_restored_after_a_restart(
     assert again.values.transition_duration_s == 99
     assert again.state.problems_of("transition_duration_s")
     assert again.jobs == ()
+
+
+def test_a_slow_save_of_a_draft_does_not_replace_what_is_saved_later(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, has_begun, may_go_on, has_ended = forms.save_draft, *(Event() for _ in "abc")
+
+    def slow(*args: Any) -> None:
+        is_first = not has_begun.is_set()
+        has_begun.set()
+        may_go_on.wait()
+        save(*args)
+        if is_first:
+            has_ended.set()
+
+    form = kernels.form(**KITE)
+    monkeypatch.setattr(forms, "save_draft", slow)
+    form.values.prompt = "typed first"
+    until(has_begun.is_set)
+    monkeypatch.setattr(forms, "save_draft", save)
+    form.values.prompt = "typed last"
+    Timer(0.1, may_go_on.set).start()
+    kernels.restart()
+    has_ended.wait()
+    assert kernels.form(**KITE).values.prompt == "typed last"
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])

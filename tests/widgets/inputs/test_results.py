@@ -203,7 +203,7 @@ def test_a_result_is_kept_by_its_job_and_comes_back_where_it_is_now(
     clip, picture = made["clip"], made["picture"]
     form = make_form("r1", video_urls=[clip], image_urls=["https://a.test/1.png"])
     until(lambda: PROMPT in shown(form), form)
-    kept = form._draft.text()
+    kept = form._draft().text()
 
     assert clip.id in kept
     assert str(clip.url) not in kept

@@ -239,7 +239,7 @@ class Form:
         views: Sequence[JobView] = ()
         if before is not None:
             if not fresh:
-                draft = replace(before._draft, after=0)
+                draft = replace(before._draft(), after=0)
                 views = before._jobs.give_away()
                 state = replace(state, sweep=before.state.sweep.kept())
             before.close()
@@ -269,7 +269,7 @@ class Form:
         self._model.change(lambda _: state)
         self._jobs.begin(views)
         if before is None and not fresh:
-            self._draft_store.skip(self._draft)
+            self._draft_store.skip(self._draft())
         return earlier
 
     def _remembered(
@@ -330,7 +330,6 @@ class Form:
         self._focuses += 1
         self.widget.show_form({"focus": self._focuses})
 
-    @property
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._code_values.items()}
         return Draft(

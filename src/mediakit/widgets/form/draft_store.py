@@ -7,10 +7,13 @@ import json
 import logging
 import os
 import platform
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.errors import MediakitError
+from mediakit.forks import no_fork
 from mediakit.history import Entry, History, forms
 from mediakit.widgets.form.draft import Draft
 from mediakit.widgets.toolkit.cell_identity import CellPlace
@@ -63,6 +66,7 @@ class DraftStore:
         self._store = client.components.store
         self._secret = client.service.api_key
         self._saved: str | None = None
+        self._saving = threading.Lock()
 
     @property
     def keeps(self) -> bool:
@@ -93,16 +97,18 @@ class DraftStore:
         if self._saved is None:
             self._saved = draft.text(self._secret)
 
-    def save(self, draft: Draft) -> None:
-        """Save the draft if it has changed; may block."""
+    def save(self, draft: Callable[[], Draft]) -> None:
+        """Save the current draft if it has changed; may block."""
         if self.origin is None:
             return
-        text = draft.text(self._secret)
-        if text == self._saved:
-            return
-        try:
-            forms.save_draft(self._store, self.origin, text)
-            self._saved = text
-        except MediakitError as error:
-            # Retried at the next change.
-            log.warning("the draft of a form was not saved: %s", error)
+        # A slow save must not replace what a later one has saved.
+        with no_fork(), self._saving:
+            text = draft().text(self._secret)
+            if text == self._saved:
+                return
+            try:
+                forms.save_draft(self._store, self.origin, text)
+                self._saved = text
+            except MediakitError as error:
+                # Retried at the next change.
+                log.warning("the draft of a form was not saved: %s", error)
