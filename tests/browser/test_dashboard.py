@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from tests.browser.harness.wait import becomes, screenshot, until
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
-DRAWN_S = 120.0
 TOTAL = "$53.40"
 TOTAL_MICRO_USD = 53_399_146
 # The reports of a made-up year: the dashboard is the same over any service.
@@ -71,23 +69,23 @@ ROWS_OF_SIX = """root => {
 
 
 def see(where: Locator, text: str | re.Pattern[str]) -> None:
-    expect(where.get_by_text(text).first).to_be_visible(timeout=DRAWN_S * 1000)
+    expect(where.get_by_text(text).first).to_be_visible()
 
 
 def drawn(dashboard: Locator, count: int = 2) -> None:
     """Wait for a number of plots and for the sentence."""
     expect(dashboard.locator(".mk-sp-verdict")).to_contain_text(
-        "all of it is explained", timeout=DRAWN_S * 1000
+        "all of it is explained"
     )
     plots = dashboard.locator(".mk-sp-plots svg:visible")
-    expect(plots).to_have_count(count, timeout=DRAWN_S * 1000)
+    expect(plots).to_have_count(count)
 
 
 def names(dashboard: Locator, plot: int, text: str) -> None:
     """Wait until the text alternative of a plot has a text."""
     label = re.compile(re.escape(text))
     shown = dashboard.locator(".mk-sp-plots svg").nth(plot)
-    expect(shown).to_have_attribute("aria-label", label, timeout=DRAWN_S * 1000)
+    expect(shown).to_have_attribute("aria-label", label)
 
 
 def in_one_row(dashboard: Locator) -> None:
@@ -97,8 +95,8 @@ def in_one_row(dashboard: Locator) -> None:
 
 
 def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
-    """Take a screenshot in each theme, wide and narrow; nothing is clipped in any."""
-    for theme, width in product(THEMES, (1300, 600)):
+    """Take a screenshot in each theme, wide or narrow; nothing is clipped in either."""
+    for theme, width in zip(THEMES, (1300, 600), strict=True):
         lab.theme(theme)
         lab.resize(width, 1400)
         until(
@@ -122,7 +120,7 @@ def downloaded(page: Page, dashboard: Locator) -> list[dict[str, str]]:
     dashboard.get_by_role("button", name="Export").click()
     dashboard.get_by_role("button", name="CSV", exact=True).click()
     link = dashboard.get_by_role("link", name="Download spend-2026-10.csv")
-    expect(link).to_be_visible(timeout=DRAWN_S * 1000)
+    expect(link).to_be_visible()
     with page.expect_download() as waiting:
         link.click()
     assert waiting.value.suggested_filename == "spend-2026-10.csv"
