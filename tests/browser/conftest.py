@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.browser.harness import Lab, LabPages, LabServer, serve_lab
+from tests.browser.harness.wait import WAITS_S
 from tests.support.sketches import add_startup
 
 FINDER = Path(__file__).parents[2] / "tools" / "find_chromium.py"
@@ -27,7 +28,7 @@ ARGUMENTS = [
     "--autoplay-policy=no-user-gesture-required",
 ]
 # A long timeout, because other programs may use the machine, too.
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=WAITS_S * 1000)
 NOT_TESTED = "NOT TESTED: no browser test ran, because Chromium is missing."
 
 
@@ -65,6 +66,21 @@ def filming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
             balance_micro_usd=1_000_000_000,
             speed=20,
             allow_loopback_callbacks=True,
+        )
+    )
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
+    """Serve a sandbox that takes jobs, holds their price, and begins none."""
+    running = start(
+        Sandbox(
+            tmp_path / "data",
+            concurrency=0,
+            queue_size=1_000,
+            balance_micro_usd=10_000_000_000,
         )
     )
     yield running

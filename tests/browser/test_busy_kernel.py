@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.browser.harness import Lab
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.harness import COUNT, Lab
+from tests.browser.harness.wait import rest
 
 pytestmark = pytest.mark.browser
 
@@ -27,14 +28,6 @@ ASKED = "form.request()"
 FORM, JOB, FIRST, LAST = 0, 1, 2, 2 + len(BUSY)
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
 PRICES = ("$0.408", "$0.476", "$0.544", "$0.612")
-
-
-@pytest.fixture
-def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that accepts jobs but does not run them."""
-    running = start(Sandbox(tmp_path / "data", concurrency=0))
-    yield running
-    running.stop()
 
 
 @pytest.mark.soak
@@ -85,10 +78,6 @@ def moves(job: Locator) -> None:
     expect(clock).not_to_have_text(clock.inner_text())
 
 
-LATER_MS = 1_500  # longer than a paid button ignores clicks
-COUNT = 'print(len(client.history.frame()), "jobs of this history")'
-
-
 @contextmanager
 def hanging(lab: Lab) -> Iterator[None]:
     """Suspend the kernel's process within the block."""
@@ -111,7 +100,7 @@ def test_no_price_is_called_exact_for_values_that_a_hanging_kernel_has_not_seen(
     form = lab.cell(0).locator(".mk-form")
     price = form.locator(".mk-price")
     expect(price).to_have_text("$0.34exact")
-    lab.page.wait_for_timeout(LATER_MS)
+    rest(lab.page)
     with hanging(lab):
         form.get_by_label("Duration").and_(
             form.locator("input:not([type=range])")

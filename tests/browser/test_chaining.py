@@ -13,7 +13,6 @@ from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 240.0
 PRICE = re.compile(r"\$0\.1(26|3)")
 MADE = "img[src^='http']:visible"
 PROMPT = "a lighthouse in the evening"
@@ -47,7 +46,7 @@ def test_a_picture_is_upscaled_from_its_card_and_the_result_is_put_on_a_timeline
     cell.get_by_label("prompt").first.fill(PROMPT)
     generate(cell)
     picture = cell.locator(".mk-job").first
-    picture.locator(MADE).first.wait_for(timeout=JOB_S * 1000)
+    picture.locator(MADE).first.wait_for()
 
     press(picture, "Use as…")
     expect(picture.get_by_role("button", name="Image upscale")).to_be_focused()
@@ -65,7 +64,7 @@ def test_a_picture_is_upscaled_from_its_card_and_the_result_is_put_on_a_timeline
         lab.screenshot(f"chaining-form-{theme}", cell)
     generate(upscale)
     tall = upscale.locator(".mk-job").first
-    tall.locator(MADE).first.wait_for(timeout=JOB_S * 1000)
+    tall.locator(MADE).first.wait_for()
 
     press(tall, "Use as…")
     press(tall, "Compose video")
@@ -73,7 +72,7 @@ def test_a_picture_is_upscaled_from_its_card_and_the_result_is_put_on_a_timeline
     expect(compose).to_contain_text("1 track · 1 clip · ends at 2 s")
     generate(compose)
     film = compose.locator(".mk-job").first
-    film.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+    film.locator("video:visible").first.wait_for()
     lab.screenshot("chaining-three", cell)
     assert lab.console_errors() == []
 
@@ -93,7 +92,7 @@ def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     first = connected(sandbox, "picker")
     forms = ["client.form('image-upscale')", "client.form('r1')"]
     lab.begin("picker.ipynb", first, MAKE, *forms, height_px=1500)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     upscale = lab.cell(2)
 
     press(upscale, "From history")

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from tests.browser.harness import Lab, LabServer
-from tests.browser.harness.lab import OPEN_S
 from tests.browser.harness.wait import within
 from tests.support.notebooks import NOTEBOOKS
 
@@ -22,17 +21,17 @@ def test_a_click_in_the_index_opens_the_quickstart_and_all_cells_run(
 ) -> None:
     shutil.copytree(NOTEBOOKS, lab_server.root / "course")
     index = f"{lab_server.url}/lab/tree/course/README.md?token={lab_server.token}"
-    lab.page.goto(index, timeout=OPEN_S * 1000)
+    lab.page.goto(index)
     link = lab.page.get_by_role("link", name="1. Quickstart", exact=True)
-    with within(lab.page, "the index as a page", OPEN_S) as limit_ms:
-        link.wait_for(state="visible", timeout=limit_ms)
+    with within(lab.page, "the index as a page"):
+        link.wait_for(state="visible")
     lab.screenshot("course-index")
 
     link.click()
     lab.notebook = "course/01_quickstart.ipynb"
-    with within(lab.page, "the quickstart", OPEN_S) as limit_ms:
-        lab.page.locator(CELL).first.wait_for(state="visible", timeout=limit_ms)
-    lab.wait_idle(timeout_s=OPEN_S)
+    with within(lab.page, "the quickstart"):
+        lab.page.locator(CELL).first.wait_for(state="visible")
+    lab.wait_idle()
     lab.run_all()
     lab.see(CONNECT, "no real money")
     lab.screenshot("course-quickstart")

@@ -83,7 +83,7 @@ JOBS = """
 for _ in range(3):
     job = client.submit("text-to-image", prompt=mark, take="next")
     try:
-        job.wait(timeout_s=60)
+        job.wait()
     except mk.MediakitError as error:
         print(error)
     display(job)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.harness.video import video_facts
-from tests.browser.harness.wait import screenshot
+from tests.browser.harness.wait import WAITS_S, screenshot
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.sweep.clips import tone, write_sound
 from tests.sweep.exports import Source, exported, results
@@ -24,6 +24,7 @@ LOADED = "pictures => pictures.every(each => each.complete && each.naturalWidth 
 @pytest.fixture
 def offline(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(offline=True)
+    context.set_default_timeout(WAITS_S * 1000)
     yield context.new_page()
     context.close()
 

@@ -27,7 +27,6 @@ def form_of(name, path):
     return client.form(path)
 """
 BODY = 'print("BODY", form.request())'
-ARRIVES_MS = 60_000
 NULLS = Api(
     "nulls",
     "3.1.0",
@@ -176,7 +175,6 @@ def test_each_form_makes_a_body_that_its_service_accepts_and_explains_a_refusal(
         cells += [f"form = form_of({each.api!r}, {path!r})\nform", BODY]
     lab.begin("foreign.ipynb", *cells, height_px=1400)
     lab.run_cell(0)
-    lab.page.set_default_timeout(ARRIVES_MS)
 
     for at, each in enumerate(FORMS):
         index = 1 + 2 * at
@@ -186,11 +184,11 @@ def test_each_form_makes_a_body_that_its_service_accepts_and_explains_a_refusal(
         hand = Mouse(form)
         for step in each.steps:
             act(hand, step, tmp_path)
-        expect(go, each.name).to_be_enabled(timeout=ARRIVES_MS)
+        expect(go, each.name).to_be_enabled()
         # The last typed text may still be on its way.
         wait_for_body(lab, index + 1, each.body)
         lab.screenshot(f"foreign-{each.api}-{at}", form)
         act(hand, each.wrong, tmp_path)
-        expect(go, each.name).to_be_disabled(timeout=ARRIVES_MS)
+        expect(go, each.name).to_be_disabled()
         expect(form).to_contain_text(each.sentence)
     assert lab.console_errors() == []

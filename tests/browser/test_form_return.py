@@ -11,7 +11,6 @@ from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-JOB_S = 240.0
 BANNER = "e => getComputedStyle(e, '::before').content"
 CONNECT = f"{WHOLE_FILMS}import mediakit as mk\nclient = mk.connect(home={{!r}})"
 JOBS = 'print("jobs:", len(client.history.frame()), "shown:", len(form.jobs))'
@@ -56,7 +55,7 @@ def test_typed_text_and_a_running_job_survive_restart_and_run_all(
     expect(form.get_by_label("prompt").first).to_have_value(TYPED)
     expect(generate(form)).to_have_text("Generate · $0.68")
     expect(form.locator(".mk-results")).to_contain_text("a slow train")
-    lab.see(1, "as estimated", timeout_s=JOB_S)
+    lab.see(1, "as estimated")
     facts = video_facts(lab.page, ".jp-Notebook .mk-form video:visible")
     assert (facts.width, facts.height) == (1280, 720)
     assert facts.shows_a_picture

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from tests.browser.harness import VIEWPORT, Lab, LabServer, video_facts
-from tests.browser.harness.wait import becomes, screenshot, within
+from tests.browser.harness.wait import WAITS_S, becomes, screenshot, within
 from tests.browser.test_dashboard import (
     MAKES,
     SHOWS,
@@ -32,7 +32,6 @@ CONNECT, FORM = 1, 3
 NOWHERE = "http://127.0.0.1:9"  # the wall loads no clip before it is played
 PROMPT = "a red balloon over a mountain lake at dawn"
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
-OPEN_S, STEP_S, JOB_S = 180.0, 90.0, 240.0
 STARTS_S, TRIES = 10.0, 3
 TOKEN = "token-of-a-test"
 LACKING = "import mediakit as mk\nclient = mk.connect()"
@@ -43,7 +42,7 @@ FORM_OF = "client.form('text-to-video')"
 def visitor(browser: Browser) -> Iterator[Page]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         page = context.new_page()
-        page.set_default_timeout(STEP_S * 1000)
+        page.set_default_timeout(WAITS_S * 1000)
         yield page
 
 
@@ -53,15 +52,15 @@ def page(visitor: Page, lab_server: LabServer) -> Iterator[Page]:
     lab_server.shut_down_kernels()
 
 
-def seen(where: Locator, text: str, page: Page, timeout_s: float = STEP_S) -> None:
-    with within(page, repr(text), timeout_s) as limit_ms:
+def seen(where: Locator, text: str, page: Page) -> None:
+    with within(page, repr(text)):
         found = where.get_by_text(text).filter(visible=True).first
-        found.wait_for(state="visible", timeout=limit_ms)
+        found.wait_for(state="visible")
 
 
 def type_and_generate(page: Page, form: Locator, name: str) -> None:
     """Change the form, see the price follow, press Generate, and see the video play."""
-    seen(form, "$0.34", page, OPEN_S)
+    seen(form, "$0.34", page)
     # A new clip, because an existing one would be shown and not generated.
     form.get_by_label("prompt").first.fill(f"{PROMPT}, {name}")
     duration = form.get_by_label("duration").first
@@ -73,9 +72,9 @@ def type_and_generate(page: Page, form: Locator, name: str) -> None:
 
     form.locator("button.mk-go").click()
     video = form.locator("video:visible").first
-    with within(page, "the video", JOB_S) as limit_ms:
-        video.wait_for(state="visible", timeout=limit_ms)
-    seen(form, "as estimated", page, STEP_S)
+    with within(page, "the video"):
+        video.wait_for(state="visible")
+    seen(form, "as estimated", page)
     facts = video_facts(page, ".mk-form video:visible")
     assert (facts.width, facts.height) == (1280, 720)
     assert facts.shows_a_picture
@@ -108,12 +107,12 @@ def test_a_video_is_generated_in_notebook_7(page: Page, lab_server: LabServer) -
     name = lab_server.add_file(QUICKSTART)
     page.goto(f"{lab_server.url}/notebooks/{name}?token={lab_server.token}")
     cells = page.locator(".jp-Notebook .jp-Cell")
-    with within(page, "the cells of Notebook 7", OPEN_S) as limit_ms:
-        cells.nth(FORM).wait_for(state="visible", timeout=limit_ms)
-        page.locator(IDLE).first.wait_for(timeout=limit_ms)
+    with within(page, "the cells of Notebook 7"):
+        cells.nth(FORM).wait_for(state="visible")
+        page.locator(IDLE).first.wait_for()
 
     run_cell(page, cells.nth(CONNECT))
-    seen(cells.nth(CONNECT), "no real money", page, OPEN_S)
+    seen(cells.nth(CONNECT), "no real money", page)
     run_cell(page, cells.nth(FORM))
     type_and_generate(page, cells.nth(FORM).locator(".mk-form").first, "notebook-7")
 
@@ -126,11 +125,10 @@ def test_a_wall_takes_keys_and_a_month_gives_its_files_in_voila(
     name = lab_server.add_notebook("voila.ipynb", cells)
     page.goto(
         f"{lab_server.url}/voila/render/{name}?token={lab_server.token}",
-        timeout=OPEN_S * 1000,
     )
     dashboard = page.locator(".mk-month").first
-    with within(page, "the dashboard in Voilà", OPEN_S) as limit_ms:
-        dashboard.wait_for(state="visible", timeout=limit_ms)
+    with within(page, "the dashboard in Voilà"):
+        dashboard.wait_for(state="visible")
 
     wall = page.locator(".mk-wall")
     expect(page.locator("[class^=mediakit-cards] table")).to_be_hidden()
@@ -169,32 +167,32 @@ def pages_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_make_voila_serves_a_studio_that_generates_and_the_dashboard_of_its_spend(
     visitor: Page, pages_url: str
 ) -> None:
-    visitor.goto(f"{pages_url}/?token={TOKEN}", timeout=OPEN_S * 1000)
+    visitor.goto(f"{pages_url}/?token={TOKEN}")
     listed = visitor.get_by_text("dashboard.ipynb").first
     for _ in range(TRIES):  # Voilà's own list can stay empty until it is loaded again
         with suppress(TimeoutError):
-            listed.wait_for(state="visible", timeout=OPEN_S * 1000 / TRIES)
+            listed.wait_for(state="visible", timeout=WAITS_S * 1000 / TRIES)
             break
         visitor.reload()
     expect(listed).to_be_visible()
-    visitor.goto(f"{pages_url}/voila/render/studio.ipynb", timeout=OPEN_S * 1000)
+    visitor.goto(f"{pages_url}/voila/render/studio.ipynb")
     studio = visitor.locator(".mk-studio").first
-    with within(visitor, "the studio", OPEN_S) as limit_ms:
-        studio.wait_for(state="visible", timeout=limit_ms)
+    with within(visitor, "the studio"):
+        studio.wait_for(state="visible")
     screenshot(visitor, "voila-studio")
     studio.get_by_role("button", name="Text to video", exact=True).click()
     type_and_generate(visitor, studio.locator(".mk-form").first, "voila-studio")
 
-    visitor.goto(f"{pages_url}/voila/render/dashboard.ipynb", timeout=OPEN_S * 1000)
+    visitor.goto(f"{pages_url}/voila/render/dashboard.ipynb")
     dashboard = visitor.locator(".mk-month").first
-    seen(dashboard, "$0.20", visitor, OPEN_S)
+    seen(dashboard, "$0.20", visitor)
     seen(dashboard, "all of it is explained", visitor)
     screenshot(visitor, "voila-dashboard")
 
 
 @pytest.mark.soak
 def test_a_page_of_make_voila_asks_for_its_token(visitor: Page, pages_url: str) -> None:
-    visitor.goto(f"{pages_url}/voila/render/studio.ipynb", timeout=OPEN_S * 1000)
+    visitor.goto(f"{pages_url}/voila/render/studio.ipynb")
 
     expect(visitor.locator("#password_input")).to_be_visible()
     expect(visitor.locator(".mk-studio")).to_have_count(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mediakit.catalog import Catalog
-from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.hands import Hand, Keyboard, Mouse, Step, act
 from tests.browser.harness import Lab
 from tests.support.samples.media_samples import make_mp4, make_png
@@ -29,7 +29,6 @@ BODIES = """
 rows = client.history.page(limit=100)
 print("BODIES", {row.kind: json.loads(row.body) for row in rows}, len(rows))
 """
-ARRIVES_MS = 60_000
 
 PROMPT: Step = ("type", "Prompt", "a kite")
 PICTURE, CLIP = "picture.png", "clip.mp4"
@@ -88,14 +87,6 @@ FILLED: Mapping[str, tuple[list[Step], dict[str, Any]]] = {
 BY_KEYS = ("compose-video", "image-upscale", "keyframes", "r2", "text-to-video")
 
 
-@pytest.fixture
-def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that accepts jobs but renders nothing."""
-    running = start(Sandbox(tmp_path / "data", concurrency=0))
-    yield running
-    running.stop()
-
-
 def verbs(kinds: Iterable[str]) -> set[str]:
     """Return the steps that fill in these functions."""
     return {step[0] for kind in kinds for step in FILLED[kind][0]}
@@ -126,20 +117,19 @@ def test_every_function_is_filled_in_and_submitted(
     name = f"functions-{hand_type.__name__.lower()}.ipynb"
     lab.begin(name, *cells, height_px=1200)
     lab.run_cell(0)
-    lab.page.set_default_timeout(ARRIVES_MS)
 
     for index, kind in enumerate(kinds, 1):
         lab.run_cell(index)
         form = lab.cell(index).locator(".mk-form")
         go = form.locator("button.mk-go")
-        expect(go).to_be_visible(timeout=ARRIVES_MS)
+        expect(go).to_be_visible()
         hand = hand_type(form)
         for step in FILLED[kind][0]:
             act(hand, step, tmp_path)
-        expect(go, kind).to_be_enabled(timeout=ARRIVES_MS)
+        expect(go, kind).to_be_enabled()
         expect(go, kind).to_have_text(re.compile("^Generate"))
         hand.generate()
-        expect(form.locator(".mk-job"), kind).to_have_count(1, timeout=ARRIVES_MS)
+        expect(form.locator(".mk-job"), kind).to_have_count(1)
 
     lab.run_cell(len(cells) - 1)
     said = lab.printed(len(cells) - 1).split("BODIES ", 1)[1].strip()

@@ -9,11 +9,11 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import VIEWPORT, Lab, LabServer, connected
-from tests.browser.harness.wait import screenshot
+from tests.browser.harness.wait import WAITS_S, screenshot
 
 pytestmark = pytest.mark.browser
 
-JOB_S, TRIES = 240.0, 3
+TRIES = 3
 MAKES = """
 import ipywidgets as w
 job = client.run("text-to-image", prompt="a kite")
@@ -63,7 +63,7 @@ import ipywidgets as w
 job = client.run("text-to-image", prompt="a kite")
 plan = client.sweep("text-to-image", prompt=["a kite", "a boat"])
 run = plan.run(budget="$2")
-run.wait(60)
+run.wait()
 form = client.form("text-to-video", prompt="in a tab")
 made = [form, job, run, plan, client.studio(), client.spend.dashboard()]
 widgets = [each.widget for each in made]
@@ -116,7 +116,7 @@ def test_widgets_inside_an_output_are_shown_with_the_users_own_output(
 ) -> None:
     first = connected(sandbox, "inside") + MAKES
     lab.begin("inside.ipynb", first, BUTTON, INTERACT, TWO, height_px=3000)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     cell = lab.cell(1)
     cell.get_by_role("button", name="Fill the outputs").click()
     expect_filled(cell)
@@ -153,7 +153,7 @@ def test_each_widget_works_in_the_users_layouts_and_in_two_views(
 ) -> None:
     first = connected(sandbox, "layouts") + WIDGETS
     lab.begin("layouts.ipynb", first, LAYOUTS, OTHERS, "widgets[0]", height_px=2000)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     cell = lab.cell(1)
     expect(cell.get_by_text("a page of mine", exact=True)).to_be_visible()
     for title, what in IN_TABS.items():
@@ -184,7 +184,7 @@ def test_each_widget_works_in_the_users_layouts_and_in_two_views(
 @pytest.fixture
 def visitor(browser: Browser, lab_server: LabServer) -> Page:
     page = browser.new_context(viewport=VIEWPORT, device_scale_factor=1).new_page()
-    page.set_default_timeout(JOB_S * 1000)
+    page.set_default_timeout(WAITS_S * 1000)
     return page
 
 
@@ -198,7 +198,7 @@ def test_a_page_of_voila_shows_widgets_inside_outputs(
     outputs = visitor.locator(OUTERMOST)
     for _ in range(TRIES):  # Voilà may wait for ever for a kernel that has begun
         with suppress(TimeoutError):
-            visitor.goto(page, timeout=JOB_S * 1000 / TRIES)
+            visitor.goto(page, timeout=WAITS_S * 1000 / TRIES)
             break
     expect(outputs).to_have_count(len(SHOWN))
     for output, what in zip(outputs.all(), SHOWN, strict=True):

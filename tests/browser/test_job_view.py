@@ -9,12 +9,11 @@ from playwright.sync_api import expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, connected, video_facts
-from tests.browser.harness.wait import screenshot
+from tests.browser.harness.wait import WAITS_S, screenshot
 from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 240.0
 RESULTS = 4
 OF_FORM, SHOWN = 14, 12
 MAX_SAVED_BYTES = 40_000  # of a result
@@ -41,13 +40,13 @@ def test_an_unplayable_clip_plays_as_a_copy_and_a_mov_plays_directly(
     make_mp4(lab.server.root / "short.mp4", duration_s=1)
     lab.begin("playback.ipynb", first, CLIP, UPSCALE, EMBED, height_px=1500)
     lab.run_cell(0)
-    lab.run_cell(1, timeout_s=JOB_S)
+    lab.run_cell(1)
     lab.cell(1).locator("video:visible").first.wait_for(state="visible")
     mov = video_facts(lab.page, ".jp-Notebook video:visible")
     assert mov.source.startswith("http")
     assert mov.shows_a_picture
 
-    lab.run_cell(2, timeout_s=JOB_S)
+    lab.run_cell(2)
     cell = lab.cell(2)
     lab.see(2, "H.265 (HEVC)")
     lab.see(2, "small H.264 copy")
@@ -61,7 +60,7 @@ def test_an_unplayable_clip_plays_as_a_copy_and_a_mov_plays_directly(
     lab.look_at("playback", 2, height_px=1500)
 
     assert "data:video" not in json.dumps(lab.save())
-    lab.run_cell(3, timeout_s=JOB_S)
+    lab.run_cell(3)
     lab.see(3, "Embedded in this notebook: ")
     saved = json.dumps(lab.save())
     assert saved.count("data:video/mp4;base64,") == 1
@@ -108,24 +107,22 @@ def test_a_job_gets_another_take_a_variation_a_retry_and_an_interrupted_wait(
     lab.begin("actions.ipynb", *cells, height_px=1500)
     lab.run_cell(0)
     lab.run_cell(1)
-    lab.see(1, "as estimated", timeout_s=JOB_S)
+    lab.see(1, "as estimated")
     cell = lab.cell(1)
     cell.get_by_role("button", name="Another take").click()
-    expect(cell.locator(".mk-job")).to_have_count(2, timeout=90_000)
-    expect(cell.get_by_text("as estimated").filter(visible=True)).to_have_count(
-        2, timeout=120_000
-    )
+    expect(cell.locator(".mk-job")).to_have_count(2)
+    expect(cell.get_by_text("as estimated").filter(visible=True)).to_have_count(2)
     cell.get_by_role("button", name="Edit and rerun").last.click()
     lab.see(1, "Nothing has been sent.")
     expect(cell.locator("button.mk-go")).to_be_visible()
     lab.look_at("job-actions", 1, height_px=1500)
 
     lab.run_cell(2)
-    lab.see(2, "The generation failed at the model's provider.", timeout_s=JOB_S)
+    lab.see(2, "The generation failed at the model's provider.")
     lab.look_at("job-failed", 2, height_px=1500)
     cell = lab.cell(2)
     cell.get_by_role("button", name="Try again").first.click()
-    expect(cell.locator(".mk-job")).to_have_count(2, timeout=90_000)
+    expect(cell.locator(".mk-job")).to_have_count(2)
 
     lab.start_cell(3)
     lab.see(3, "Running")
@@ -134,7 +131,7 @@ def test_a_job_gets_another_take_a_variation_a_retry_and_an_interrupted_wait(
     lab.see(3, "stopped waiting; the job continues")
     lab.wait_idle()
     assert "Traceback" not in lab.printed(3)
-    lab.see(3, "as estimated", timeout_s=JOB_S)
+    lab.see(3, "as estimated")
     lab.restart_kernel()
     lab.run_cell(0)
     lab.run_cell(4)
@@ -165,7 +162,7 @@ for n in range(len(form.jobs), {OF_FORM}):
 """
 SETTLED = """
 ids = client.history.frame()["job_id"]
-spent = sum(client.job(i).settle(120).charge_micro_usd for i in ids)
+spent = sum(client.job(i).settle().charge_micro_usd for i in ids)
 print(f"{len(ids)} jobs, {mk.format_usd(spent)} spent, {client.balance()}")
 """
 FORM, SUM = RESULTS + 1, RESULTS + 3
@@ -233,15 +230,15 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_neither_lost_nor_paid
     cells = [first, *SHOWN_CELLS, PICTURE_FORM, BUY, SETTLED]
     lab.open(lab.server.add_notebook("many.ipynb", cells))
     lab.resize(1280, 1500)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     lab.see(SUM, f"{RESULTS + OF_FORM} jobs, $2.34")
     once = lab.printed(SUM).strip()
 
     lab.restart_kernel()
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     expect(lab.outputs(SUM)).to_have_text(once)
     lab.see(1, "no new charge")
-    assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
+    assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, WAITS_S * 1000]) == []
     pictures = lab.cell(FORM).locator(".mk-form .mk-job img[src]")
     expect(pictures).to_have_count(SHOWN)
     earlier = f"Show {OF_FORM - SHOWN} earlier results"
@@ -263,10 +260,10 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_neither_lost_nor_paid
 
     lab.shutdown_kernel()
     lab.open(lab.notebook, kernel=False)
-    assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
+    assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, WAITS_S * 1000]) == []
     lab.screenshot("many-without-a-kernel")
 
     page = lab.exported()
-    assert page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
-    assert page.evaluate(CARDS, [FORM, OF_FORM, 60_000]) == OF_FORM
+    assert page.evaluate(LOOKED_AT, [1, RESULTS, WAITS_S * 1000]) == []
+    assert page.evaluate(CARDS, [FORM, OF_FORM, WAITS_S * 1000]) == OF_FORM
     screenshot(page, "many-as-html")

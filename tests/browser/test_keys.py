@@ -7,16 +7,15 @@ from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.geometry import middle
-from tests.browser.harness import Lab, connected
+from tests.browser.harness import COUNT, Lab, connected
 from tests.browser.harness.wait import rest
 
 pytestmark = pytest.mark.browser
 
 FORM = 'client.form("text-to-video", prompt="a kite, {}", duration=3)'
-COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 WALL = """
 run = client.sweep("text-to-video", prompt=["a", "b"], duration=3).run(budget="$1")
-run.wait(60)
+run.wait()
 run
 """
 PLAN = 'client.sweep("text-to-video", prompt=["a", "b", "never sent"], duration=3)'
@@ -56,11 +55,6 @@ def opened(lab: Lab, sandbox: RunningSandbox, name: str, *cells: str) -> Locator
     lab.begin(f"{name}.ipynb", first, FORM.format(name), COUNT, *cells)
     lab.run_all()
     return lab.cell(1).locator(".mk-form")
-
-
-def jobs(lab: Lab) -> int:
-    lab.run_cell(2)
-    return int(lab.printed(2).split("jobs of this")[0].split()[-1])
 
 
 def press_long(lab: Lab, *keys: str) -> None:
@@ -105,7 +99,7 @@ def test_in_a_form_only_enter_on_the_button_pays_and_it_pays_once(
             press_long(lab, modifier, "Enter")
     rest(lab.page)
     expect(form.locator(".mk-job")).to_have_count(0)
-    assert jobs(lab) == 0
+    assert lab.jobs(2) == 0
 
     go.focus()
     rest(lab.page)
@@ -121,7 +115,7 @@ def test_in_a_form_only_enter_on_the_button_pays_and_it_pays_once(
     lab.page.keyboard.up("Enter")
     expect(form.locator(".mk-job")).to_have_count(2)
     rest(lab.page)
-    assert jobs(lab) == 2
+    assert lab.jobs(2) == 2
 
 
 def test_control_enter_saves_a_note_of_the_wall_and_no_key_of_a_tile_pays(
@@ -137,8 +131,8 @@ def test_control_enter_saves_a_note_of_the_wall_and_no_key_of_a_tile_pays(
     run.click()
     wall = form.locator(".mk-wall")
     unsent = wall.locator(".mk-wall-tile", has=lab.page.get_by_text("(R)"))
-    expect(unsent).to_have_count(1, timeout=120_000)
-    expect(wall.locator("video")).to_have_count(2, timeout=120_000)
+    expect(unsent).to_have_count(1)
+    expect(wall.locator("video")).to_have_count(2)
 
     tile = wall.locator(".mk-wall-tile").first
     tile.focus()
@@ -156,7 +150,7 @@ def test_control_enter_saves_a_note_of_the_wall_and_no_key_of_a_tile_pays(
     expect(unsent.get_by_role("button", name="(R)")).to_be_focused()
     rest(lab.page)
     lab.screenshot("keys-wall", form)
-    assert jobs(lab) == 2
+    assert lab.jobs(2) == 2
 
 
 def test_control_or_command_with_enter_pays_nowhere_in_any_output(
@@ -167,7 +161,7 @@ def test_control_or_command_with_enter_pays_nowhere_in_any_output(
     expect(form.locator("button.mk-go").first).to_have_text("Generate · $0.204")
     sweep_boxes(form)
     wall = lab.cell(3).locator(".mk-wall")
-    expect(wall.locator("video")).to_have_count(2, timeout=120_000)
+    expect(wall.locator("video")).to_have_count(2)
     tile = wall.locator(".mk-wall-tile").first
     tile.focus()
     lab.page.keyboard.press("a")
@@ -177,11 +171,11 @@ def test_control_or_command_with_enter_pays_nowhere_in_any_output(
     expect(lab.cell(6).locator(".mk-studio")).to_be_visible()
     expect(lab.cell(7).locator(".mk-timeline")).to_be_visible()
     expect(lab.cell(8).locator(".mk-sp-verdict:visible")).to_have_count(1)
-    bought = jobs(lab)
+    bought = lab.jobs(2)
     tried = {index: keys_tried(lab, index) for index in (1, 3, 4, 5, 6, 7, 8, 9)}
     rest(lab.page)
     lab.wait_idle()
-    assert jobs(lab) == bought == 2
+    assert lab.jobs(2) == bought == 2
     for index, names in tried.items():
         paid = [name for name in names if "$" in name]
         assert names, index

@@ -20,7 +20,6 @@ from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 240.0
 MAKE = "clip = client.run('text-to-video', prompt='a quiet lake', duration=3)"
 FORM = "form = client.form('region-replace', video=clip, resolution='720p')\nform"
 MASK = "print('mask at', form.values.modify_region_mask)"
@@ -94,7 +93,7 @@ def test_only_the_painted_region_is_replaced_and_it_survives_a_restart(
     cells = [connected(filming, "masks"), MAKE, FORM, MASK, URLS]
     lab.begin("masks.ipynb", *cells, height_px=1500)
     for index in range(3):
-        lab.run_cell(index, timeout_s=JOB_S)
+        lab.run_cell(index)
     form = lab.cell(2)
     # The picture of the clip moves what is below it when it arrives.
     expect(form.get_by_text("a quiet lake · Text to video")).to_be_visible()
@@ -121,7 +120,7 @@ def test_only_the_painted_region_is_replaced_and_it_survives_a_restart(
     assert mask[300, 300] == 255
 
     form.get_by_role("button", name=re.compile("^Generate")).click()
-    form.locator(".mk-job video:visible").first.wait_for(timeout=JOB_S * 1000)
+    form.locator(".mk-job video:visible").first.wait_for()
     before, after = (frame_of(url, tmp_path) for url in printed(lab, 4, "urls").split())
     changed = np.abs(after - before).max(axis=2)
     assert changed[mask == 255].mean() > 30
@@ -132,7 +131,7 @@ def test_only_the_painted_region_is_replaced_and_it_survives_a_restart(
     lab.save()
     lab.restart_kernel()
     for index in range(3):
-        lab.run_cell(index, timeout_s=JOB_S)
+        lab.run_cell(index)
     assert (mask_at(lab) == mask).all()
     open_canvas(lab)
     expect(status).to_have_text("12% of the frame is painted.")

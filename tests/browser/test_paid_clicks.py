@@ -10,16 +10,14 @@ from playwright.sync_api import Locator, expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.geometry import box_of, middle
 from tests.browser.hands import click_at
-from tests.browser.harness import Lab, connected
+from tests.browser.harness import COUNT, Lab, connected
 from tests.browser.harness.wait import rest
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-JOB_MS = 120_000.0
 # Widths with the result beside and below, the time between the clicks, and how much
 # later a busy page hears of them; a page of its own tries every gap.
 WIDTHS_GAPS_AND_DELAYS = ((1900, 150, 0), (1300, 500, 1_200))
-COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
 def opened(lab: Lab, sandbox: RunningSandbox, name: str) -> None:
@@ -29,12 +27,6 @@ def opened(lab: Lab, sandbox: RunningSandbox, name: str) -> None:
     form = f'client.form("text-to-video", prompt="a kite, {name}", duration=3)'
     lab.begin(f"{name}.ipynb", first, form, COUNT)
     lab.run_cell(0)
-
-
-def jobs(lab: Lab, index: int) -> int:
-    """Run the cell that counts the jobs in the history; return the number."""
-    lab.run_cell(index)
-    return int(lab.printed(index).split("jobs of this")[0].split()[-1])
 
 
 def click_twice(lab: Lab, button: Locator, gap_ms: float, late_ms: float = 0.0) -> None:
@@ -73,7 +65,7 @@ def test_a_slow_double_click_on_generate_pays_for_one_clip(
         expect(form.locator(".mk-job")).to_have_count(bought + 1)
         expect(generate).to_be_enabled()
         rest(lab.page)
-        assert jobs(lab, 2) == bought + 1
+        assert lab.jobs(2) == bought + 1
 
 
 def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
@@ -88,7 +80,7 @@ def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
         expect(form.locator("button.mk-go")).to_have_text("Generate · $0.204")
         rest(lab.page)
         form.locator("button.mk-go").click()
-        expect(form.locator(".mk-job video")).to_have_count(count, timeout=JOB_MS)
+        expect(form.locator(".mk-job video")).to_have_count(count)
         expect(form.get_by_role("button", name="Erase…")).to_have_count(count)
 
     top, low = form.locator(".mk-job").all()
@@ -100,7 +92,7 @@ def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
     rest(lab.page)
     assert abs(distance(top, low) - before) < 1
     expect(low.locator("video")).to_have_count(1)
-    assert jobs(lab, 2) == 2
+    assert lab.jobs(2) == 2
 
 
 TWIN = 'client.form("text-to-video", prompt="a kite over twin dunes", duration=3)'
@@ -122,7 +114,7 @@ def test_a_form_shows_a_job_bought_by_another_form_or_by_code_at_no_cost(
     expect(go(other)).to_have_text("Generate · $0.204")
     go(one).click()
     erase = one.get_by_role("button", name="Erase…")
-    expect(erase).to_have_count(1, timeout=JOB_MS)
+    expect(erase).to_have_count(1)
 
     expect(go(other)).to_have_text("Another take · $0.204")
     expect(other.get_by_text("You have this clip.")).to_be_visible()
@@ -131,13 +123,13 @@ def test_a_form_shows_a_job_bought_by_another_form_or_by_code_at_no_cost(
     expect(other.locator(".mk-job")).to_have_count(1)
     expect(other.locator(".mk-job video").first).to_be_visible()
     expect(other.get_by_role("button", name="Show it")).to_have_count(0)
-    assert jobs(lab, 3) == 1
+    assert lab.jobs(3) == 1
 
     other.get_by_label("Prompt").first.fill("a kite over other dunes")
     expect(go(other)).to_have_text("Generate · $0.204")
 
     lab.run_cell(4)
     other.get_by_label("Prompt").first.fill("a kite over coded dunes")
-    expect(other.get_by_text("You have this clip.")).to_be_visible(timeout=JOB_MS)
+    expect(other.get_by_text("You have this clip.")).to_be_visible()
     expect(go(other)).to_have_text("Another take · $0.204")
-    assert jobs(lab, 3) == 2
+    assert lab.jobs(3) == 2

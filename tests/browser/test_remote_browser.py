@@ -19,7 +19,6 @@ from tests.support.sketches import add_startup
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 240.0
 PREFIX = "/user/someone/"
 PROXY = "tests.support.servers.port_proxy"
 CLIP = 'clip = client.run("text-to-video", prompt="a clip", duration=3)\nclip'
@@ -62,7 +61,7 @@ def hub_lab(browser: Browser, hub_server: LabServer) -> Iterator[Lab]:
 
 def saved(lab: Lab, where: Locator) -> bytes:
     button = where.get_by_role("button", name="Download", exact=True)
-    with lab.page.expect_download(timeout=JOB_S * 1000) as waiting:
+    with lab.page.expect_download() as waiting:
         button.filter(visible=True).first.click()
     return delivered(Path(waiting.value.path()).read_bytes())
 
@@ -77,7 +76,7 @@ def test_a_download_behind_a_hub_is_the_file_and_never_its_login_page(
 ) -> None:
     lab = hub_lab
     lab.begin("hub.ipynb", connected(sandbox, "hub"), CLIP, PICTURE, WALL, URLS)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     addresses = lab.printed(4).split()
     clip, picture = (httpx.get(url, timeout=60).content for url in addresses)
     assert b"ftyp" in clip[:12]
@@ -158,7 +157,7 @@ def test_through_a_tunnel_results_come_through_the_kernel_and_say_why(
 ) -> None:
     lab.page.route(f"{sandbox.base_url}/**", lambda route: route.abort())
     lab.begin("tunnel.ipynb", connected(sandbox, "tunnel"), *CELLS)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     port = int(sandbox.base_url.rpartition(":")[2])
     remedy = f"Forward that port, too, such as with ssh -L {port}:127.0.0.1:{port}."
     expect_through_the_kernel(lab, port, remedy)
@@ -170,7 +169,7 @@ def test_behind_a_hub_without_a_proxy_results_come_through_the_kernel_and_say_wh
 ) -> None:
     lab = bare_hub_lab
     lab.begin("bare-hub.ipynb", connected(sandbox, "bare-hub"), *CELLS)
-    lab.run_all(timeout_s=JOB_S)
+    lab.run_all()
     port = int(sandbox.base_url.rpartition(":")[2])
     remedy = "Install jupyter-server-proxy where the Jupyter server runs."
     expect_through_the_kernel(lab, port, remedy)

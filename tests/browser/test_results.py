@@ -17,8 +17,6 @@ from tests.support.recipes import delivered
 
 pytestmark = pytest.mark.browser
 
-JOB_S = 240.0
-STEP_MS = 90_000.0
 MANY = 12
 WAITS_MAX_PX = 120
 OPEN_WAITS_MAX_PX = 420
@@ -36,7 +34,7 @@ def button(where: Locator, name: str) -> Locator:
 
 
 def saved(lab: Lab, where: Locator) -> Download:
-    with lab.page.expect_download(timeout=STEP_MS) as waiting:
+    with lab.page.expect_download() as waiting:
         button(where, "Download").click()
     return waiting.value
 
@@ -54,9 +52,9 @@ def test_a_download_equals_the_services_file_and_an_erased_job_is_forgotten(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     opened(lab, sandbox, "downloads", CLIP, "print(clip.url)", HISTORY)
-    lab.run_cell(1, timeout_s=JOB_S)
+    lab.run_cell(1)
     cell = lab.cell(1)
-    lab.see(1, "as estimated", timeout_s=JOB_S)
+    lab.see(1, "as estimated")
     cell.locator("video:visible").first.wait_for(state="visible")
     lab.look_at("result-video", 1)
     lab.run_cell(2)
@@ -128,7 +126,7 @@ def test_twelve_waits_share_one_progress_bar_and_a_job_as_a_value_is_a_player(
     lab: Lab, sandbox: RunningSandbox
 ) -> None:
     opened(lab, sandbox, "waits", WAITS, TOGETHER, FEW, "jobs[0].wait()")
-    lab.run_cell(1, timeout_s=JOB_S)
+    lab.run_cell(1)
     cell = lab.cell(1)
     lab.see(1, "12 jobs: 12 completed")
     assert cell.locator("img:visible, video:visible").count() == 0
@@ -140,9 +138,9 @@ def test_twelve_waits_share_one_progress_bar_and_a_job_as_a_value_is_a_player(
     until(lab.page, lambda: box_of(outputs)["height"] < OPEN_WAITS_MAX_PX)
     lab.look_at("waits", 1)
 
-    lab.run_cell(2, timeout_s=JOB_S)
+    lab.run_cell(2)
     lab.see(2, "6 jobs: 6 completed")
-    lab.run_cell(3, timeout_s=JOB_S)
+    lab.run_cell(3)
     expect(lab.outputs(3).get_by_text("hill").filter(visible=True)).to_have_count(2)
     lab.run_cell(4)
     lab.cell(4).locator(".mk-job img:visible").first.wait_for(state="visible")

@@ -12,7 +12,6 @@ from tests.browser.harness.wait import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-JOB_MS = 120_000.0
 FORM = 'client.form("text-to-video", prompt="a kite that stays", duration=3)'
 PLAY = """video => {
     video.muted = true;
@@ -36,9 +35,9 @@ def opened(lab: Lab, filming: RunningSandbox, name: str, cell: str) -> Locator:
 
 
 def ended(cell: Locator, count: int) -> None:
-    expect(cell.locator(".mk-job")).to_have_count(count, timeout=JOB_MS)
+    expect(cell.locator(".mk-job")).to_have_count(count)
     erase = cell.get_by_role("button", name="Erase…")
-    expect(erase).to_have_count(count, timeout=JOB_MS)
+    expect(erase).to_have_count(count)
 
 
 def first_video(cell: Locator) -> Locator:
@@ -100,7 +99,7 @@ def test_a_form_does_not_move_and_a_clip_keeps_playing_while_others_arrive(
     lab.page.wait_for_function(IN_VIEW, arg=latest.element_handle())
     lab.screenshot("place-narrow-scrolled")
     ended(cell, 3)
-    with lab.page.expect_download(timeout=JOB_MS) as waiting:
+    with lab.page.expect_download() as waiting:
         for route in held:
             route.continue_()
     assert waiting.value.suggested_filename.endswith(".mp4")

@@ -17,7 +17,7 @@ FORM = 'client.form("text-to-video", prompt="a kite, {}", duration=3)'
 PLAN = 'client.sweep("text-to-video", prompt=["a saved kite"], duration=3)'
 WALL = """
 run = client.sweep("text-to-video", prompt=["a", "b"], duration=3).run(budget="$0.3")
-run.wait(60)
+run.wait()
 run
 """
 STUDIO = "client.studio()"

@@ -10,10 +10,10 @@ from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.browser.harness import Lab, connected
+from tests.browser.harness.wait import rest
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-LATER_MS = 1_500  # longer than a paid button ignores clicks
 POSTS = {"method": "POST", "path": "/v1/media/"}
 FORM = 'client.form("text-to-image", prompt="a kite, {}")'
 JOB = 'client.run("text-to-image", prompt="a gull, once")'
@@ -48,13 +48,8 @@ def paid(place: Locator, name: str) -> Locator:
     button = place.get_by_role("button", name=name).first
     expect(button).to_be_enabled()
     button.scroll_into_view_if_needed()
-    place.page.wait_for_timeout(LATER_MS)
+    rest(place.page)
     return button
-
-
-def jobs(lab: Lab, index: int) -> int:
-    lab.run_cell(index)
-    return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
 
 
 def test_a_request_to_a_busy_service_is_stopped_in_form_card_wall_and_sweep(
@@ -65,7 +60,7 @@ def test_a_request_to_a_busy_service_is_stopped_in_form_card_wall_and_sweep(
     lab.begin("stopped.ipynb", *cells, height_px=1000)
     for index in range(4):
         lab.run_cell(index)
-    before = jobs(lab, 4)
+    before = lab.jobs(4)
     service.fault("status", status=429, message="Busy.", retry_after=100, where=POSTS)
 
     form = lab.cell(1).locator(".mk-form")
@@ -113,7 +108,7 @@ def test_a_request_to_a_busy_service_is_stopped_in_form_card_wall_and_sweep(
     lab.screenshot("stop-sweep-stopped", sweep)
 
     service.clear_faults()
-    assert jobs(lab, 4) == before
+    assert lab.jobs(4) == before
     assert lab.console_errors() == []
 
 
@@ -134,8 +129,8 @@ def test_a_request_without_a_response_says_that_a_job_may_exist_and_is_paid_once
     lab.restart_kernel()
     lab.run_cell(0)
     lab.run_cell(1)
-    assert jobs(lab, 2) == 0  # connecting sends nothing that was stopped
+    assert lab.jobs(2) == 0  # connecting sends nothing that was stopped
 
     paid(form, "Generate").click()
     expect(form.locator(".mk-job")).to_have_count(1)
-    assert jobs(lab, 2) == 1
+    assert lab.jobs(2) == 1

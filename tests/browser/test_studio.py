@@ -16,7 +16,6 @@ from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-JOB_S = 240.0
 PROMPT = "a kite over dunes"
 LONG_PROMPT = (
     "a balloon over a tower at the edge of an old harbour, seen from a boat that turns "
@@ -41,11 +40,11 @@ import mediakit as mk
 client = mk.connect(home="studio", project="Dunes")
 for place in "lake sea wood town farm hill moor cliff river port mill".split():
     client.submit("text-to-image", prompt=f"a balloon over a {{place}}")
-client.submit("text-to-video", prompt={LONG_PROMPT!r}, duration=3).wait(timeout_s=60)
-client.submit("text-to-image", prompt="a harbour in the morning").wait(timeout_s=60)
+client.submit("text-to-video", prompt={LONG_PROMPT!r}, duration=3).wait()
+client.submit("text-to-image", prompt="a harbour in the morning").wait()
 client.submit("image-upscale", image_url="https://example.com/portrait.png").id
 """
-FROM_OUTSIDE = f"client.submit('text-to-image', prompt={CANARY!r}).wait(timeout_s=60)"
+FROM_OUTSIDE = f"client.submit('text-to-image', prompt={CANARY!r}).wait()"
 # Boxes that stand beside or below each other must not meet, nor be wider than they may.
 FITS = """() => {
     const studio = document.querySelector(".mk-studio");
@@ -100,7 +99,7 @@ def test_a_clip_is_bought_from_the_catalog_and_its_form_opened_from_the_history(
     lab: Lab,
 ) -> None:
     lab.begin("studio.ipynb", BEFORE, STUDIO, FROM_OUTSIDE, height_px=1300)
-    lab.run_cell(0, timeout_s=JOB_S)
+    lab.run_cell(0)
     lab.restart_kernel()  # what follows is another process
     lab.run_cell(1)
     studio = lab.cell(1).locator(".mk-studio")
@@ -116,7 +115,7 @@ def test_a_clip_is_bought_from_the_catalog_and_its_form_opened_from_the_history(
     lab.see(1, "$0.34")
     pictures(lab, studio, "form")
     press(studio, "Generate · $0.34")
-    studio.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+    studio.locator("video:visible").first.wait_for()
     lab.see(1, "as estimated")
 
     go(studio, "History")
@@ -125,7 +124,7 @@ def test_a_clip_is_bought_from_the_catalog_and_its_form_opened_from_the_history(
     expect(rows.first).to_contain_text("Completed")
     expect(rows.first).to_contain_text("$0.34")
     expect(rows).to_have_count(15)
-    expect(rows.locator("img")).to_have_count(14, timeout=JOB_S * 1000)
+    expect(rows.locator("img")).to_have_count(14)
     expect(rows.nth(1)).to_contain_text("portrait.png")
     studio.get_by_text("More filters").click()
     studio.get_by_role("combobox", name="Project", exact=True).select_option("Dunes")
@@ -133,15 +132,15 @@ def test_a_clip_is_bought_from_the_catalog_and_its_form_opened_from_the_history(
     press(studio, "Clear filters")
     expect(rows).to_have_count(15)
     pictures(lab, studio, "history", MORE_LOOKS)
-    lab.run_cell(2, timeout_s=JOB_S)
-    expect(rows.first).to_contain_text(CANARY, timeout=JOB_S * 1000)
+    lab.run_cell(2)
+    expect(rows.first).to_contain_text(CANARY)
 
     studio.get_by_label("Search history").fill("balloon tower")
     expect(rows.first).to_contain_text("tower")
     expect(rows).to_have_count(1)
     press_first(studio, "Open")
     opened = studio.locator(".mk-st-content")
-    expect(opened.locator("video:visible")).to_have_count(1, timeout=JOB_S * 1000)
+    expect(opened.locator("video:visible")).to_have_count(1)
     expect(opened).to_contain_text("as estimated")
     pictures(lab, studio, "opened")
     assert "data:video" not in lab.save_outputs(1, "over a tower", PROMPT)
@@ -170,7 +169,7 @@ def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
     """Watch a live region change; a region created with its text is not read aloud."""
     region.evaluate("region => { window.region = region; }")
     yield
-    expect(region).to_contain_text(text, timeout=JOB_S * 1000)
+    expect(region).to_contain_text(text)
     assert region.evaluate("region => region === window.region")
 
 
@@ -214,7 +213,7 @@ clips = [
     for when in ("at dawn", "at noon", "at dusk", "at night")
 ]
 for clip in clips:
-    clip.wait(timeout_s=120).settle(timeout_s=60)
+    clip.wait().settle(timeout_s=60)
 client.studio()
 """
 
@@ -223,7 +222,7 @@ def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     lab: Lab,
 ) -> None:
     lab.begin("lighthouses.ipynb", CLIPS, height_px=1300)
-    lab.run_cell(0, timeout_s=JOB_S)
+    lab.run_cell(0)
     studio = lab.cell(0).locator(".mk-studio")
     go(studio, "History")
     boxes = studio.get_by_role("checkbox", name="Select a lighthouse")
@@ -231,7 +230,7 @@ def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     boxes.nth(0).click()
     boxes.nth(1).click(modifiers=["Shift"])
     lab.see(0, "2 selected · $0.408 charged")
-    expect(studio.locator(".mk-st-row img")).to_have_count(4, timeout=JOB_S * 1000)
+    expect(studio.locator(".mk-st-row img")).to_have_count(4)
     pictures(lab, studio, "selected", MORE_LOOKS)
 
     press(studio, "Compare")
@@ -267,7 +266,7 @@ def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     expect(studio.get_by_role("tab", name="Spend")).to_be_focused()
     expect(studio.get_by_role("tabpanel", name="Spend")).to_be_visible()
     dashboard = studio.locator(".mk-month")
-    expect(dashboard).to_contain_text("$0.82charged", timeout=JOB_S * 1000)
-    expect(dashboard.locator("svg").first).to_be_visible(timeout=JOB_S * 1000)
+    expect(dashboard).to_contain_text("$0.82charged")
+    expect(dashboard.locator("svg").first).to_be_visible()
     pictures(lab, studio, "spend", MORE_LOOKS)
     assert lab.console_errors() == []

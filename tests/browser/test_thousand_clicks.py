@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -92,20 +91,6 @@ BUSY = """seed => {
     };
     block();
 }"""
-
-
-@pytest.fixture
-def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
-    """Serve a sandbox that accepts jobs and holds their price, but renders nothing."""
-    sandbox = Sandbox(
-        tmp_path / "data",
-        concurrency=0,
-        queue_size=CLICKS,
-        balance_micro_usd=10_000_000_000,
-    )
-    running = start(sandbox)
-    yield running
-    running.stop()
 
 
 def cents(text: str) -> float:

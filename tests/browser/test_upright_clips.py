@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from mediakit.media.previews import write_preview
+from tests.browser.harness.wait import WAITS_S
 from tests.media.test_assorted_files import TABLE, check_looks
 from tests.sandbox.render.studio import Studio
 from tests.support.samples.assorted_files import CLIPS, write_file
@@ -59,6 +60,7 @@ def test_a_browser_shows_a_clip_its_copy_and_its_upscale_alike(
     studio.film("video-upscale", {"video_url": url, "h264_output": True}, clip)
 
     with browser.new_context() as context:
+        context.set_default_timeout(WAITS_S * 1000)
         page = context.new_page()
         if facts["plays"]:
             pixels = shown(page, clip, facts["content_type"])

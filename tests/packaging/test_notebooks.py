@@ -170,6 +170,7 @@ def run(path: Path, tmp_path: Path, more: str = "", **settings: str) -> Any:
         notebook,
         timeout=CELL_TIMEOUT_S,
         startup_timeout=CELL_TIMEOUT_S,
+        iopub_timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         resources={"metadata": {"path": str(copied(tmp_path))}},
     )

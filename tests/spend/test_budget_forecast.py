@@ -14,7 +14,6 @@ import mediakit as mk
 from mediakit import Budget, Client, InputError, plots
 from tests.spend.budget_desk import CLIP_MICRO_USD, DECEMBER, NOVEMBER, Calendar
 from tests.spend.test_forecast_of_a_bill import Bill
-from tests.sweep.runs import PATIENCE_S
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
 TEAM = Budget("team", "$200", period="month")
@@ -61,7 +60,7 @@ def client(organization: Organization) -> Iterator[Client]:
 
 
 def generate(client: Client, prompt: str) -> None:
-    client.run("text-to-video", prompt=prompt, duration=5).settle(PATIENCE_S)
+    client.run("text-to-video", prompt=prompt, duration=5).settle()
 
 
 def test_the_forecast_of_a_budget_counts_what_the_budget_counts(client: Client) -> None:
@@ -174,7 +173,7 @@ def test_a_charge_that_settles_after_its_month_is_on_the_last_day_of_it(
         job = client.submit("text-to-video", prompt="late", duration=5)
         organization.now = organization.calendar.today = DECEMBER
         gate.set()
-        job.settle(PATIENCE_S)
+        job.settle()
         days = client.spend.budget(TEAM, "2026-11").frame()
         assert f"{days['day'].max():%Y-%m-%d}" == "2026-11-30"
         forecast = client.spend.forecast("2026-11", budget=TEAM)

@@ -16,7 +16,7 @@ from mediakit import Budget, Client
 from mediakit.errors import MediakitError
 from tests.spend.budget_desk import Desk
 from tests.support.soak import trials
-from tests.sweep.runs import PATIENCE_S, plan_of
+from tests.sweep.runs import plan_of
 from tests.sweep.service import Outcome, Service
 
 EXAMPLES = trials(12, soak=60)
@@ -84,12 +84,12 @@ class Books:
     def _sweep(self, client: Client, who: int, cells: int) -> None:
         plan = plan_of(client, cells, duration=5 if who else 3)
         results = plan.run(BUDGET if who != PLAIN else "$0.40", 3)
-        results.wait(PATIENCE_S)
-        results.retry().wait(PATIENCE_S)
+        results.wait()
+        results.retry().wait()
 
     def _resume(self, client: Client, _: int, __: int) -> None:
         for job in client.resume():
-            job.settle(PATIENCE_S)
+            job.settle()
 
     def _month(self, *_: object) -> None:
         self.months += 1

@@ -20,7 +20,7 @@ from mediakit.history import BudgetUse, History
 from mediakit.spend.budget_status import budget_status
 from tests.spend.budget_desk import CLIP_MICRO_USD, DECEMBER, NOVEMBER, Desk
 from tests.support.submissions import completed, costing, start
-from tests.sweep.runs import PATIENCE_S, plan_of
+from tests.sweep.runs import plan_of
 from tests.sweep.service import Outcome, Service
 
 CELL_MICRO_USD = 204_000  # 3 seconds
@@ -148,9 +148,9 @@ def test_a_retry_without_a_budget_counts_against_that_of_the_job_and_its_limit(
         client.submit("text-to-video", prompt="b", **CLIP)
     with desk.client() as other:
         with suppress(BudgetError):
-            other.job(failed).retry().settle(PATIENCE_S)
+            other.job(failed).retry().settle()
         with suppress(BudgetError):
-            other.job(failed).retry().next_take().settle(PATIENCE_S)
+            other.job(failed).retry().next_take().settle()
         status = other.spend.budget(budget)
         assert status.spent_micro_usd == budget.limit_micro_usd
         assert desk.service.charged_micro_usd == budget.limit_micro_usd
@@ -183,7 +183,7 @@ def test_a_retry_in_a_later_start_stays_within_the_limit_of_its_sweep(
     desk = Desk(tmp_path, Service(decide))
     with desk.client() as client:
         results = plan_of(client, 3, duration=3).run("$0.41")
-        frame = results.wait(PATIENCE_S).frame()
+        frame = results.wait().frame()
     [failed] = frame.loc[frame["status"] == "failed", "job_id"]
     with desk.client() as other, pytest.raises(BudgetError, match="sweep's budget"):
         other.job(failed).retry()
@@ -200,7 +200,7 @@ def test_a_retry_in_a_new_month_counts_there(tmp_path: Path) -> None:
         with pytest.raises(mk.JobFailedError) as caught:
             client.run("text-to-video", prompt="a", **CLIP)
         desk.calendar.today = DECEMBER
-        client.job(caught.value.job.id).retry().wait(PATIENCE_S)
+        client.job(caught.value.job.id).retry().wait()
         assert client.spend.budget(monthly()).spent_micro_usd == CLIP_MICRO_USD
         assert client.spend.budget(monthly(), "2026-11").spent_micro_usd == 0
 
@@ -293,8 +293,8 @@ def test_processes_share_what_is_left(desk: Desk) -> None:
 def test_a_sweep_and_a_client_share_what_is_left(desk: Desk) -> None:
     budget = monthly("$1")
     with desk.client(budget=budget) as client, desk.client() as other:
-        client.run("text-to-video", prompt="a", **CLIP).settle(PATIENCE_S)
-        results = plan_of(other, 5).run(budget).wait(PATIENCE_S)
+        client.run("text-to-video", prompt="a", **CLIP).settle()
+        results = plan_of(other, 5).run(budget).wait()
 
         progress = results.progress
         assert (progress.completed, progress.unsent) == (3, 2)
@@ -315,7 +315,7 @@ def test_two_sweeps_at_once_keep_one_budget(desk: Desk) -> None:
             plan_of(second, 8, duration=5).run(budget),
         ]
         for results in runs:
-            results.wait(PATIENCE_S)
+            results.wait()
         status = first.spend.budget(budget)
         assert status.spent_micro_usd == desk.service.charged_micro_usd
         assert status.spent_micro_usd + status.held_micro_usd <= 2_000_000
@@ -328,9 +328,9 @@ def test_a_sweep_that_is_retried_stays_within_its_budget(tmp_path: Path) -> None
     desk = Desk(tmp_path, Service(lambda _, before: _fails_first(before)))
     budget = monthly("$0.50")
     with desk.client() as client:
-        results = plan_of(client, 4).run(budget).wait(PATIENCE_S)
+        results = plan_of(client, 4).run(budget).wait()
         assert results.progress.failed == 4
-        results.retry().wait(PATIENCE_S)
+        results.retry().wait()
         assert results.progress.completed == 2
         status = client.spend.budget(budget)
         assert status.spent_micro_usd == 2 * CELL_MICRO_USD
@@ -341,9 +341,9 @@ def test_a_sweep_of_last_month_continues_with_the_budget_of_this_one(
 ) -> None:
     budget = monthly("$0.50")
     with desk.client() as client:
-        assert plan_of(client, 4).run(budget).wait(PATIENCE_S).progress.completed == 2
+        assert plan_of(client, 4).run(budget).wait().progress.completed == 2
         desk.calendar.today = DECEMBER
-        results = plan_of(client, 4).run(budget).wait(PATIENCE_S)
+        results = plan_of(client, 4).run(budget).wait()
         assert results.progress.completed == 4
         assert client.spend.budget(budget).spent_micro_usd == 2 * CELL_MICRO_USD
 
@@ -352,7 +352,7 @@ def test_a_sweep_with_an_amount_counts_against_the_client_s_budget_as_before(
     desk: Desk,
 ) -> None:
     with desk.client(budget=monthly("$5")) as client:
-        results = plan_of(client, 4).run("$0.50").wait(PATIENCE_S)
+        results = plan_of(client, 4).run("$0.50").wait()
         assert results.progress.completed == 2
         assert results.progress.budget_micro_usd == 500_000
         assert client.spend.budget(monthly("$5")).spent_micro_usd == 2 * CELL_MICRO_USD
@@ -369,7 +369,7 @@ def test_a_client_with_another_limit_does_not_run_a_sweep_past_it(desk: Desk) ->
 
 def test_of_two_limits_of_one_budget_the_smaller_holds(desk: Desk) -> None:
     with desk.client(budget=monthly("$0.50")) as client:
-        results = plan_of(client, 4).run(monthly("$5")).wait(PATIENCE_S)
+        results = plan_of(client, 4).run(monthly("$5")).wait()
         assert results.progress.completed == 2
         assert client.spend.budget(monthly("$0.50")).left_micro_usd == 92_000
 
@@ -385,10 +385,10 @@ def test_an_unanswered_request_is_moved_to_the_sweep_s_budget(tmp_path: Path) ->
     lost = Service(lambda _, before: Outcome(loses_answer=before < 1))
     desk = Desk(tmp_path, lost)
     with desk.client() as client:
-        results = plan_of(client, 2).run(monthly("$0.50")).wait(PATIENCE_S)
-        results.retry().wait(PATIENCE_S)
+        results = plan_of(client, 2).run(monthly("$0.50")).wait()
+        results.retry().wait()
         for job in client.resume():
-            job.settle(PATIENCE_S)
+            job.settle()
         status = client.spend.budget(monthly("$0.50"))
         assert status.spent_micro_usd == desk.service.charged_micro_usd
         assert status.spent_micro_usd <= 500_000
@@ -406,7 +406,7 @@ def test_unanswered_requests_of_others_count_once_a_sweep_submits_them(
 ) -> None:
     with desk.client() as client:
         leave_unanswered(client, "prompt 0")
-        results = plan_of(client, 2).run(monthly("$0.30")).wait(PATIENCE_S)
+        results = plan_of(client, 2).run(monthly("$0.30")).wait()
         progress = results.progress
         assert (progress.completed, progress.unsent) == (1, 1)
         status = client.spend.budget(monthly("$0.30"))
@@ -420,8 +420,8 @@ def test_unanswered_requests_of_others_are_not_sent_by_a_used_up_budget(
     budget = monthly("$0.30")
     with desk.client() as client, desk.client(budget=budget) as other:
         leave_unanswered(client, "prompt 0")
-        other.run("text-to-video", prompt="a", duration=3).settle(PATIENCE_S)
-        results = plan_of(client, 2).run(budget).wait(PATIENCE_S)
+        other.run("text-to-video", prompt="a", duration=3).settle()
+        results = plan_of(client, 2).run(budget).wait()
         assert results.progress.unsent == 2
         assert desk.service.charged_micro_usd == CELL_MICRO_USD
 
@@ -460,9 +460,9 @@ def test_a_burn_down_has_a_row_a_day_and_ends_at_what_is_spent(desk: Desk) -> No
     budget = monthly("$1")
     with desk.client(budget=budget) as client:
         desk.calendar.today = datetime(2026, 11, 3, 23, 59, tzinfo=UTC)
-        client.run("text-to-video", prompt="a", **CLIP).settle(PATIENCE_S)
+        client.run("text-to-video", prompt="a", **CLIP).settle()
         desk.calendar.today = datetime(2026, 11, 5, 0, 1, tzinfo=UTC)
-        client.run("text-to-video", prompt="b", **CLIP).settle(PATIENCE_S)
+        client.run("text-to-video", prompt="b", **CLIP).settle()
         status = client.spend.budget(budget)
 
     frame = status.frame()

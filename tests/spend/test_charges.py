@@ -350,8 +350,8 @@ def test_clients_of_two_projects_see_what_each_of_them_spent(
     for project, duration in (("spring", 3), ("autumn", 4)):
         with Client(url, key, history=shared, project=project) as client:
             job = client.submit("text-to-video", prompt="a kite", duration=duration)
-            job.wait(60)
-            job.settle(60)
+            job.wait()
+            job.settle()
             daily = client.spend.daily(by=["project", "function"])
             charges = client.spend.charges()
     assert sorted(charges["charge_micro_usd"]) == [204_000, 272_000]

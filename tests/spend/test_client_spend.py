@@ -13,7 +13,6 @@ import mediakit as mk
 from mediakit import Client
 from mediakit.spend.exporting import export
 from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
-from tests.sweep.runs import PATIENCE_S
 
 OLD_DAY = "2026-01-05"
 
@@ -96,14 +95,14 @@ def test_one_wrong_job_before_right_ones_puts_no_rate_out_of_date(
     for number, charge_micro_usd in enumerate([100_000, 204_000, 204_000]):
         service.next_charge_micro_usd = charge_micro_usd
         job = client.submit("text-to-video", prompt=f"kite {number}", duration=3)
-        job.settle(PATIENCE_S)
+        job.settle()
     (audit,) = client.spend.rates().to_dict("records")
     assert (audit["jobs"], audit["wrong_jobs"]) == (3, 1)
     assert pd.isna(audit["out_of_date_since"])
 
     service.next_charge_micro_usd = 100_000
     last = client.submit("text-to-video", prompt="kite 3", duration=3)
-    last.settle(PATIENCE_S)
+    last.settle()
     (audit,) = client.spend.rates().to_dict("records")
     assert audit["out_of_date_since"] >= audit["first_wrong_day"]
 
@@ -127,7 +126,7 @@ def test_prompts_are_written_as_they_are_or_as_in_the_files_of_a_sweep(
 ) -> None:
     prompts = [*KEPT, *PROTECTED]
     results = client.sweep("text-to-video", prompt=prompts, duration=3).run(budget="$5")
-    results.wait(PATIENCE_S)
+    results.wait()
     results.export(tmp_path / "sweep")
     frame = client.spend.charges()
     charges = export(frame, tmp_path / "charges.csv")
@@ -153,7 +152,7 @@ UNREADABLE = {"rows": [{"label": "Dream 2", "spend_micro_usd": 340_000}]}
 def test_the_page_of_a_month_has_what_can_be_read_and_says_what_is_not(
     client: Client, service: BillingServer, tmp_path: Path, name: str
 ) -> None:
-    client.submit("text-to-video", prompt="a kite", duration=3).settle(PATIENCE_S)
+    client.submit("text-to-video", prompt="a kite", duration=3).settle()
     row, other = bill_row(340_000), bill_row(60_000, key="a colleague's")
 
     def asked_days() -> dict[str, object]:
@@ -178,7 +177,7 @@ def test_the_page_of_a_month_has_what_can_be_read_and_says_what_is_not(
 def test_a_forecast_without_a_daily_report_is_of_the_charges_in_the_history(
     client: Client, service: BillingServer
 ) -> None:
-    client.submit("text-to-video", prompt="a kite", duration=3).settle(PATIENCE_S)
+    client.submit("text-to-video", prompt="a kite", duration=3).settle()
     service.bill.daily = UNREADABLE
     with pytest.warns(mk.IncompleteDataWarning, match="Only the charges in this hist"):
         forecast = client.spend.forecast()

@@ -131,7 +131,7 @@ def test_five_totals_agree_with_a_past_and_jobs_that_were_rendered(
     jobs = [own_client.submit("text-to-image", prompt=prompt) for prompt in asked]
     jobs.append(own_client.submit("text-to-video", prompt="a kite", duration=3))
     for job in jobs:
-        job.settle(timeout_s=60)
+        job.settle()
     charges = [job.charge_micro_usd or 0 for job in jobs]
     after = own_client.balance().balance_micro_usd
     today = datetime.fromisoformat(mediakit_sandbox._call("GET", "clock")["now"]).date()

@@ -12,7 +12,7 @@ import pytest
 import mediakit as mk
 from mediakit import Budget, BudgetError
 from tests.spend.budget_desk import CLIP_MICRO_USD, Desk
-from tests.sweep.runs import PATIENCE_S, plan_of
+from tests.sweep.runs import plan_of
 from tests.sweep.service import Outcome, Service
 
 R1: dict[str, Any] = {"duration": 5, "resolution": "480p"}
@@ -57,7 +57,7 @@ def test_no_charge_within_the_margin_overshoots_a_budget(
     with desk.client(budget=budget) as client:
         for number in range(9):
             with suppress(BudgetError):
-                client.submit("r1", prompt=f"{number}", **R1).settle(PATIENCE_S)
+                client.submit("r1", prompt=f"{number}", **R1).settle()
         status = client.spend.budget(budget)
     assert status.spent_micro_usd == desk.service.charged_micro_usd
     assert 0 < status.spent_micro_usd <= 2_400_000
@@ -70,7 +70,7 @@ def test_a_sweep_of_a_metered_function_stays_within_its_budget(
     desk = Desk(tmp_path, charging(factor))
     with desk.client() as client:
         plan = client.sweep("r1", prompt=[f"{n}" for n in range(6)], **R1)
-        results = plan.run("$3").wait(PATIENCE_S)
+        results = plan.run("$3").wait()
         assert 0 < desk.service.charged_micro_usd <= 3_000_000
         assert len(results.frame()) == 6
 
@@ -88,7 +88,7 @@ def test_the_balance_must_carry_the_nominal_price_and_not_its_margin(
 ) -> None:
     desk = Desk(tmp_path, Service(balance_micro_usd=600_000))
     with desk.client() as client:
-        client.submit("r1", prompt="a", **R1).settle(PATIENCE_S)
+        client.submit("r1", prompt="a", **R1).settle()
     assert desk.service.charged_micro_usd == R1_MICRO_USD
 
 
@@ -102,7 +102,7 @@ def test_a_charge_above_what_was_held_is_named_at_once(
         desk.client(budget="$5") as client,
     ):
         job = client.submit("r1", prompt="a", **R1)
-        job.settle(PATIENCE_S)
+        job.settle()
     [line] = caplog.messages
     assert job.id in line
     assert "$1.1235" in line
@@ -119,7 +119,7 @@ def test_a_charge_above_an_exact_estimate_is_named_and_closes_the_budget(
         desk.client(budget=budget) as client,
     ):
         job = client.submit("text-to-video", prompt="a", duration=5)
-        job.settle(PATIENCE_S)
+        job.settle()
         above, passed = caplog.messages
         assert job.id in above
         assert "$3.40" in above
@@ -140,7 +140,7 @@ def test_a_plain_amount_that_is_passed_is_named_too(
         caplog.at_level(logging.WARNING, "mediakit"),
         desk.client(budget="$1") as client,
     ):
-        client.submit("text-to-video", prompt="a", duration=5).settle(PATIENCE_S)
+        client.submit("text-to-video", prompt="a", duration=5).settle()
     assert len(caplog.messages) == 2
     assert "$3.40 of $1.00 is spent" in caplog.messages[1]
 
@@ -153,7 +153,7 @@ def test_a_level_that_a_charge_reaches_is_named_when_it_settles(
         caplog.at_level(logging.WARNING, "mediakit"),
         desk.client(budget=Budget("team", "$1", warn=(60,))) as client,
     ):
-        client.submit("text-to-video", prompt="a", duration=5).settle(PATIENCE_S)
+        client.submit("text-to-video", prompt="a", duration=5).settle()
     above, level = caplog.messages
     assert "$0.68" in above
     assert "has reached 60%" in level
@@ -164,7 +164,7 @@ def test_a_named_budget_of_a_sweep_is_named_when_a_charge_passes_it(
 ) -> None:
     desk = Desk(tmp_path, charging(10.0))
     with caplog.at_level(logging.WARNING, "mediakit"), desk.client() as client:
-        plan_of(client, 1, duration=5).run(Budget("team", "$1")).wait(PATIENCE_S)
+        plan_of(client, 1, duration=5).run(Budget("team", "$1")).wait()
     assert any("'team'" in each and "340%" in each for each in caplog.messages)
 
 
@@ -176,7 +176,7 @@ def test_a_charge_that_was_expected_is_not_named(
         caplog.at_level(logging.WARNING, "mediakit"),
         desk.client(budget="$9") as client,
     ):
-        client.submit("text-to-video", prompt="a", duration=5).settle(PATIENCE_S)
-        client.submit("r1", prompt="a", **R1).settle(PATIENCE_S)
+        client.submit("text-to-video", prompt="a", duration=5).settle()
+        client.submit("r1", prompt="a", **R1).settle()
     assert not caplog.messages
     assert desk.service.charged_micro_usd == CLIP_MICRO_USD + R1_MICRO_USD

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +21,8 @@ FUNCTIONS = '[functions]\n"text-to-video" = "sandbox/text-to-video/text-to-video
 # Their sum as floats is 1.0000010000000001.
 CHARGES = (100_001, 200_000, 700_000)
 Reports = Callable[[str, int], str]
+Serve = Callable[..., AbstractContextManager[tuple[BillingServer, mk.Client]]]
+TODAY = f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 def in_micro_usd(name: str, charge: int) -> str:
@@ -54,14 +56,23 @@ def renamed(bill: Bill, name: str, spelling: Reports) -> Bill:
     return Bill(in_json(bill.daily), in_json(bill.monthly), "\r\n".join(lines))
 
 
-def today() -> str:
-    return f"{datetime.now(UTC):%Y-%m-%d}"
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Serve a bill to a client whose `mediakit.toml` describes the reports."""
 
+    @contextmanager
+    def served(
+        bill: Bill, reports: str = 'charge_usd = "spend"'
+    ) -> Iterator[tuple[BillingServer, mk.Client]]:
+        (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}[reports]\n{reports}\n")
+        monkeypatch.chdir(tmp_path)
+        with (
+            BillingServer(bill) as server,
+            mk.Client(server.base_url, "a-key-for-this-test", home=tmp_path) as client,
+        ):
+            yield server, client
 
-@contextmanager
-def connected(server: BillingServer, home: Path) -> Iterator[mk.Client]:
-    with mk.Client(server.base_url, "a-key-for-this-test", home=home) as client:
-        yield client
+    return served
 
 
 @pytest.mark.parametrize(
@@ -74,22 +85,16 @@ def connected(server: BillingServer, home: Path) -> Iterator[mk.Client]:
     ],
 )
 def test_a_charge_by_another_name_is_read_in_each_report(
-    table: str,
-    name: str,
-    spelling: Reports,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    serve: Serve, table: str, name: str, spelling: Reports, tmp_path: Path
 ) -> None:
-    (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}[reports]\n{table}\n")
-    monkeypatch.chdir(tmp_path)
     bill = renamed(Bill.of(*map(bill_row, CHARGES)), name, spelling)
-    with BillingServer(bill) as server, connected(server, tmp_path) as client:
+    with serve(bill, table) as (server, client):
         for charge in CHARGES:
             server.next_charge_micro_usd = charge
             job = client.run("text-to-video", prompt=f"{charge}", duration=3)
             assert job.settle().charge_micro_usd == charge
 
-        daily = client.spend.daily(today())
+        daily = client.spend.daily(TODAY)
         assert daily["charge_micro_usd"].tolist() == list(CHARGES)
         assert daily["charge_micro_usd"].dtype == "int64"
         for frame in (client.spend.monthly(), client.spend.monthly_csv()):
@@ -102,15 +107,12 @@ def test_a_charge_by_another_name_is_read_in_each_report(
 
 
 def test_a_name_that_no_report_has_is_refused_with_the_columns_that_exist(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve,
 ) -> None:
-    table = '[reports]\ncharge_usd = "spending"\n'
-    (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}{table}")
-    monkeypatch.chdir(tmp_path)
     bill = renamed(Bill.of(bill_row(340_000)), "spend", in_dollars)
-    with BillingServer(bill) as server, connected(server, tmp_path) as client:
+    with serve(bill, 'charge_usd = "spending"') as (_, client):
         for read in (
-            lambda: client.spend.daily(today()),
+            lambda: client.spend.daily(TODAY),
             client.spend.monthly,
             client.spend.monthly_csv,
         ):
@@ -131,32 +133,25 @@ def test_a_name_that_no_report_has_is_refused_with_the_columns_that_exist(
     ],
 )
 def test_commas_between_thousands_are_no_part_of_an_amount(
-    amount: str, charge: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, amount: str, charge: int
 ) -> None:
-    table = '[reports]\ncharge_usd = "spend"\n'
-    (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}{table}")
-    monkeypatch.chdir(tmp_path)
     row = {**bill_row(0), "spend": amount}
     del row["charge_micro_usd"]
     bill = Bill({"rows": [row]}, {"rows": [row]})
     bill.csv = f'model,spend\nacme/dream-2,"{amount}"\nSumme,"{amount}"\n'
-    with BillingServer(bill) as server, connected(server, tmp_path) as client:
-        frames = client.spend.daily(today()), client.spend.monthly()
+    with serve(bill) as (_, client):
+        frames = client.spend.daily(TODAY), client.spend.monthly()
         for frame in (*frames, client.spend.monthly_csv()):
             assert frame["charge_micro_usd"].tolist() == [charge]
 
 
 def test_a_csv_with_two_columns_of_the_name_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve,
 ) -> None:
-    table = '[reports]\ncharge_usd = "spend"\n'
-    (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}{table}")
-    monkeypatch.chdir(tmp_path)
     bill = Bill.of(bill_row(0))
     bill.csv = "model,spend,spend\nacme/dream-2,0.34,0\nSumme,0.34,0\n"
     with (
-        BillingServer(bill) as server,
-        connected(server, tmp_path) as client,
+        serve(bill) as (_, client),
         pytest.raises(mk.ServiceError, match="2 columns named spend"),
     ):
         client.spend.monthly_csv()
@@ -167,26 +162,21 @@ def test_a_csv_with_two_columns_of_the_name_is_not_read(
     "amount", ["0.0000001", "1,5", "1,234", "0,680", "NaN", "1e999999", True, []]
 )
 def test_an_amount_that_is_no_whole_number_of_micro_usd_is_in_no_sum(
-    amount: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, amount: object
 ) -> None:
-    table = '[reports]\ncharge_usd = "spend"\n'
-    (tmp_path / "mediakit.toml").write_text(f"{FUNCTIONS}{table}")
-    monkeypatch.chdir(tmp_path)
     rows = [{**bill_row(0), "spend": each} for each in (amount, 0.34)]
     for row in rows:
         del row["charge_micro_usd"]
     bill = Bill({"rows": rows})
-    with BillingServer(bill) as server, connected(server, tmp_path) as client:
+    with serve(bill) as (_, client):
         with pytest.warns(mk.IncompleteDataWarning, match="1 of 2 rows"):
-            frame = client.spend.daily(today())
+            frame = client.spend.daily(TODAY)
         assert frame["charge_micro_usd"].sum() == 340_000
 
 
-def test_a_table_of_reports_with_another_key_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mediakit.toml").write_text('[reports]\nspend = "spend"\n')
-    monkeypatch.chdir(tmp_path)
-
-    with pytest.raises(mk.InputError, match=r"mediakit\.toml: reports\.spend"):
-        mk.Client("http://127.0.0.1:1", "a-key-for-this-test", home=tmp_path)
+def test_a_table_of_reports_with_another_key_is_refused(serve: Serve) -> None:
+    with (
+        pytest.raises(mk.InputError, match=r"mediakit\.toml: reports\.spend"),
+        serve(Bill(), 'spend = "spend"'),
+    ):
+        pass

@@ -10,7 +10,6 @@ from mediakit import Client
 from mediakit.spend.reconcile import Reconciliation
 from tests.support.rows import assert_each
 from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
-from tests.sweep.runs import PATIENCE_S
 
 
 def pay(client: Client, service: BillingServer, *charges_micro_usd: int) -> list[str]:
@@ -20,7 +19,7 @@ def pay(client: Client, service: BillingServer, *charges_micro_usd: int) -> list
         service.next_charge_micro_usd = charge_micro_usd
         prompt = f"kite {number}"
         jobs.append(client.submit("text-to-video", prompt=prompt, duration=3))
-    return [job.settle(PATIENCE_S).id for job in jobs]
+    return [job.settle().id for job in jobs]
 
 
 def verdicts(result: Reconciliation) -> set[str | None]:

@@ -14,7 +14,6 @@ from mediakit.errors import AuthError, InputError
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, call, start
 from mediakit.spend.reconcile import Reconciliation
 from tests.support.mid_month_clock import MidMonthClock
-from tests.sweep.runs import PATIENCE_S
 
 KITE_MICRO_USD = 204_000
 DRIFTED_MICRO_USD = 102_000
@@ -47,7 +46,7 @@ def client(
 
 def video(client: Client, prompt: str) -> Job:
     job = client.submit("text-to-video", prompt=prompt, duration=3)
-    return job.wait(PATIENCE_S).settle(PATIENCE_S)
+    return job.wait().settle()
 
 
 def rows(result: Reconciliation) -> set[tuple[str, int]]:
@@ -74,7 +73,7 @@ def test_a_month_of_faults_is_taken_apart(
     running.fault("rate_drift", factor=0.5, count=1)
     video(client, "drifted")
     running.fault("late_settlement", seconds=10**6, count=1)
-    late = client.submit("text-to-video", prompt="late", duration=4).wait(PATIENCE_S)
+    late = client.submit("text-to-video", prompt="late", duration=4).wait()
     other: dict[str, Any] = {"home": tmp_path / "other", "clock": clock}
     with Client(running.base_url, second_key(running), **other) as they:
         video(they, "foreign")

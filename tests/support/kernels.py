@@ -31,6 +31,8 @@ def run_notebook(
         notebook,
         timeout=CELL_TIMEOUT_S,
         startup_timeout=CELL_TIMEOUT_S,
+        # What a busy kernel publishes late would else be left out.
+        iopub_timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         resources=place,
         allow_errors=allow_errors,

@@ -8,7 +8,6 @@ from mediakit import Client
 from mediakit.sweep.blocking import Plan, Results
 from mediakit.sweep.results import AsyncResults
 
-PATIENCE_S = 60.0
 VIDEO_3_S = 204_000
 VIDEO_5_S = 340_000
 
@@ -37,7 +36,7 @@ def run(
     client: Client, plan: Plan, budget: Any = None, in_flight: int | None = None
 ) -> Results:
     """Begin a run and wait for its end."""
-    return begin(client, plan, budget, in_flight).wait(PATIENCE_S)
+    return begin(client, plan, budget, in_flight).wait()
 
 
 def statuses(results: Results) -> dict[str, int]:

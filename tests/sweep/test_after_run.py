@@ -16,7 +16,6 @@ from mediakit.history import ratings
 from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_png
 
-PATIENCE_S = 120.0
 REPAIR_MICRO_USD = 30_000
 CLIP_MICRO_USD = 5 * 68_000
 ANIMALS = ["kite", "gull", "boat", "goat"]
@@ -26,7 +25,7 @@ ANIMALS = ["kite", "gull", "boat", "goat"]
 def results(client: Client) -> Any:
     """Return the results of two clips of 5 seconds."""
     plan = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=5)
-    return plan.run(budget="$1").wait(PATIENCE_S)
+    return plan.run(budget="$1").wait()
 
 
 def test_a_promotion_uses_the_files_that_were_sent(
@@ -34,7 +33,7 @@ def test_a_promotion_uses_the_files_that_were_sent(
 ) -> None:
     files = [make_png(tmp_path / f"{n}.png", (64, 32 * n)) for n in (1, 2)]
     plan = client.sweep("image-upscale", image_url=files, upscale_factor="x2")
-    results = plan.run(budget="$1").wait(PATIENCE_S)
+    results = plan.run(budget="$1").wait()
     for job_id, stars in zip(results.frame()["job_id"], (4, 5), strict=True):
         results.rate(job_id, stars)
     assert len(results.promotion(1, upscale_factor="x3")) == 1
@@ -48,7 +47,7 @@ def test_a_promotion_uses_the_files_that_were_sent(
     assert len(client.history.frame()) == 2
 
     again = client.sweep_results(results.id).promote(2, upscale_factor="x3")
-    jobs = again.wait(PATIENCE_S).frame()["job_id"]
+    jobs = again.wait().frame()["job_id"]
     heights = set()
     for job in jobs:
         with Image.open(client.job(job).download(tmp_path)) as picture:
@@ -65,7 +64,7 @@ def test_a_repair_is_a_child_of_its_cell_and_counts_into_the_keeper(
 ) -> None:
     clip = results.frame()["job_id"].iloc[0]
     child = results.fix(clip, region="the string", prompt="a red string")
-    child.wait(PATIENCE_S).settle(PATIENCE_S)
+    child.wait().settle()
     results.keep(child.id)
     frame = results.frame()
     assert len(frame) == 3
@@ -80,12 +79,12 @@ def test_a_repair_is_a_child_of_its_cell_and_counts_into_the_keeper(
 
 def test_a_repair_is_still_there_after_a_restart(results: Any, client: Client) -> None:
     clip = results.frame()["job_id"].iloc[1]
-    child = results.fix(clip, region="a wing", prompt="a white wing").wait(PATIENCE_S)
+    child = results.fix(clip, region="a wing", prompt="a white wing").wait()
     again = results.plan.refresh() and client.sweep(
         "text-to-video", prompt=["a kite", "a gull"], duration=5
     )
     assert again.estimate().high == 0
-    frame = again.run(budget="$1").wait(PATIENCE_S).frame()
+    frame = again.run(budget="$1").wait().frame()
     assert frame["parent_job_id"].tolist()[2] == clip
     assert frame["job_id"].tolist()[2] == child.id
 
@@ -94,14 +93,14 @@ def test_a_repair_that_does_not_fit_the_budget_of_the_sweep_is_refused(
     client: Client,
 ) -> None:
     plan = client.sweep("text-to-video", prompt=["a lantern"], duration=5)
-    done = plan.run(budget="$0.35").wait(PATIENCE_S)
+    done = plan.run(budget="$0.35").wait()
     with pytest.raises(BudgetError, match="budget"):
         done.fix(done.frame()["job_id"].iloc[0], region="the glass", prompt="blue")
 
 
 def test_a_clip_whose_length_does_not_fit_is_refused(client: Client) -> None:
     plan = client.sweep("text-to-video", prompt=["a short kite"], duration=3)
-    done = plan.run().wait(PATIENCE_S)
+    done = plan.run().wait()
     with pytest.raises(InputError, match="5 or 10 s"):
         done.fix(done.frame()["job_id"].iloc[0], region="the sky", prompt="grey")
     with pytest.raises(NotFoundError, match="Nothing was sent"):
@@ -114,7 +113,7 @@ def test_the_best_results_are_made_again_with_other_values_within_a_budget(
     plan = client.sweep(
         "text-to-video", prompt="a {animal}", animal=ANIMALS, duration=3
     )
-    done = plan.run().wait(PATIENCE_S)
+    done = plan.run().wait()
     kite, gull, boat, _ = done.frame()["job_id"]
     for job_id, rating in ((kite, 3), (gull, 5)):
         done.rate(job_id, rating)
@@ -127,7 +126,7 @@ def test_the_best_results_are_made_again_with_other_values_within_a_budget(
     assert promotion.estimate().high == 2 * price.high
 
     budget = mk.format_usd(price.high)
-    finals = done.promote(3, resolution="1080p", budget=budget).wait(PATIENCE_S)
+    finals = done.promote(3, resolution="1080p", budget=budget).wait()
     frame = finals.frame()
     assert list(frame["animal"]) == ["boat", "gull", "kite"]
     assert list(frame["prompt"]) == ["a boat", "a gull", "a kite"]
@@ -156,7 +155,7 @@ def test_the_best_drafts_are_promoted_to_finals(client: Client) -> None:
     plan = client.sweep("r1", prompt=["a kite", "a gull"], duration=5)
     drafts = plan.drafts()
     assert 0 < (drafts.estimate().high or 0) < (plan.estimate().high or 0)
-    done = drafts.run().wait(PATIENCE_S)
+    done = drafts.run().wait()
     done.score(size_of)
 
     finals = done.promotion(2, by="size_of")
@@ -214,7 +213,7 @@ def test_tied_results_of_the_better_version_are_promoted(
 ) -> None:
     versions, shots = ["a cup {s}", "macro cup {s}"], ["on snow", "on sand", "at sea"]
     plan = client.sweep("text-to-video", prompt=versions, s=shots, duration=3)
-    results = plan.run(budget="$3").wait(PATIENCE_S)
+    results = plan.run(budget="$3").wait()
     frame = results.frame()
     for job_id, stars in zip(frame["job_id"], [5, 4, 4, 5, 5, 5], strict=True):
         results.rate(job_id, stars)
@@ -234,7 +233,7 @@ def test_tied_results_of_the_better_version_are_promoted(
 def test_a_promotion_is_of_one_version_or_of_the_lowest_values(client: Client) -> None:
     prompts = {"v1": "a {s}", "v2": "one {s}"}
     plan = client.sweep("text-to-video", prompt=prompts, s=["cup", "box"], duration=3)
-    results = plan.run(budget="$2").wait(PATIENCE_S)
+    results = plan.run(budget="$2").wait()
     for job_id, stars in zip(results.frame()["job_id"], [1, 2, 5, 4], strict=True):
         results.rate(job_id, stars)
 
@@ -256,7 +255,7 @@ def test_a_promotion_is_of_one_version_or_of_the_lowest_values(client: Client) -
 def test_the_best_version_is_promoted_with_all_of_its_shots(client: Client) -> None:
     prompts = {"v1": "a {s}", "v2": "one {s}"}
     plan = client.sweep("text-to-video", prompt=prompts, s=["cup", "box"], duration=3)
-    results = plan.run(budget="$2").wait(PATIENCE_S)
+    results = plan.run(budget="$2").wait()
     for job_id, stars in zip(results.frame()["job_id"], [5, 1, 4, 4], strict=True):
         results.rate(job_id, stars)
     for each in (results, client.sweep_results(results.id)):
@@ -286,7 +285,7 @@ def test_after_a_restart_ties_are_broken_as_before(client: Client) -> None:
     # As many shots as versions: only the slot tells which axis is the version.
     prompts = {"v1": "a {s}", "v2": "one {s}"}
     plan = client.sweep("text-to-video", prompt=prompts, s=["cup", "box"], duration=3)
-    results = plan.run(budget="$2").wait(PATIENCE_S)
+    results = plan.run(budget="$2").wait()
     for job_id, stars in zip(results.frame()["job_id"], [5, 1, 5, 4], strict=True):
         results.rate(job_id, stars)
     past = client.sweep_results(results.id)
@@ -299,17 +298,17 @@ def test_after_a_restart_ties_are_broken_as_before(client: Client) -> None:
 def test_a_plan_still_names_the_price_of_its_first_run(client: Client) -> None:
     plan = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=5)
     assert "First run" not in repr(plan)
-    plan.run(budget="$1").wait(PATIENCE_S)
+    plan.run(budget="$1").wait()
     assert "2 owned, 0 new: $0.00" in repr(plan.refresh())
     assert "First run: 2 cells for $0.68" in repr(plan)
-    plan.run(budget="$1").wait(PATIENCE_S)
+    plan.run(budget="$1").wait()
     assert "First run: 2 cells for $0.68" in repr(plan)
 
 
 def test_only_jobs_with_a_result_are_rated(client: Client) -> None:
     prompts = ["a kite", "a lamp sandbox:fail=content_moderation"]
     plan = client.sweep("text-to-video", prompt=prompts, duration=[3, 99])
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     made, _, failed, unsent = results.frame()["job_id"]
     results.rate(made, 4)
     for job_id, words in ((failed, "this one failed"), (unsent, "was not sent")):

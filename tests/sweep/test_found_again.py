@@ -16,7 +16,6 @@ from mediakit.sweep import Results
 from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.sweep.runs import (
-    PATIENCE_S,
     VIDEO_3_S,
     plan_of,
     problems,
@@ -46,7 +45,7 @@ def test_a_sweep_is_found_again_after_a_restart_and_nothing_is_sent(
         results.keep(first)
     posts = sum(service.posts.values())
     with service.client(tmp_path) as other:
-        again = other.sweep_results(results.id).wait(PATIENCE_S)
+        again = other.sweep_results(results.id).wait()
         same(again, results)
         assert [job.id for job in again.kept] == [first]
         assert again.progress.spent_micro_usd == 6 * VIDEO_3_S
@@ -61,7 +60,7 @@ def test_a_sweep_has_the_cells_that_an_earlier_one_paid_for(tmp_path: Path) -> N
     with Service().client(tmp_path) as client:
         run(client, plan_of(client, 2))
         wider = run(client, plan_of(client, 3))
-        again = client.sweep_results(wider.id).wait(PATIENCE_S)
+        again = client.sweep_results(wider.id).wait()
         same(again, wider)
         assert statuses(again) == {"completed": 3}
 
@@ -69,9 +68,9 @@ def test_a_sweep_has_the_cells_that_an_earlier_one_paid_for(tmp_path: Path) -> N
 def test_a_file_that_is_gone_does_not_matter(client: Client, tmp_path: Path) -> None:
     picture = make_png(tmp_path / "kite.png", (64, 64))
     plan = client.sweep("image-upscale", image_url=[picture], sharpen=[0.1, 0.2])
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     picture.unlink()
-    again = client.sweep_results(results.id).wait(PATIENCE_S)
+    again = client.sweep_results(results.id).wait()
     assert list(again.frame()["job_id"]) == list(results.frame()["job_id"])
     assert list(again.frame()["sharpen"]) == [0.1, 0.2]
 
@@ -108,10 +107,10 @@ def test_a_file_that_is_replaced_before_it_is_sent_is_said_and_its_job_is_found_
     [problem] = problems(results, "unsent")
     assert said in problem
 
-    results.retry().wait(PATIENCE_S)
+    results.retry().wait()
     assert statuses(results) == {"completed": 2}
     assert results.frame()["job_id"].nunique() == 2
-    same(client.sweep_results(results.id).wait(PATIENCE_S), results)
+    same(client.sweep_results(results.id).wait(), results)
 
 
 def test_files_that_have_moved_up_by_one_are_each_found_under_their_own_names(
@@ -123,9 +122,9 @@ def test_files_that_have_moved_up_by_one_are_each_found_under_their_own_names(
         picture(file, number + 2)
     results = run(client, plan, in_flight=1)
     assert statuses(results) == {"unsent": 3}
-    results.retry().wait(PATIENCE_S)
+    results.retry().wait()
     assert results.frame()["job_id"].nunique() == 3
-    again = client.sweep_results(results.id).wait(PATIENCE_S)
+    again = client.sweep_results(results.id).wait()
     seen = ["image_url", "status", "job_id"]
     left, right = again.frame()[seen], results.frame()[seen]
     pd.testing.assert_frame_equal(left, right, check_categorical=False)
@@ -135,9 +134,9 @@ def test_cells_that_were_not_sent_say_how_to_send_them(tmp_path: Path) -> None:
     service = Service()
     with service.client(tmp_path) as client:
         results = run(client, plan_of(client, 4, duration=[3, 99]), budget="$0.41")
-        again = client.sweep_results(results.id).wait(PATIENCE_S)
+        again = client.sweep_results(results.id).wait()
         assert statuses(again) == {"completed": 2, "unsent": 2}
-        again.retry().wait(PATIENCE_S)
+        again.retry().wait()
         assert statuses(again) == {"completed": 2, "unsent": 2}
         problem = again.frame()["problem"].dropna().unique().item()
         assert "results.plan.code" in problem
@@ -155,9 +154,9 @@ def test_jobs_that_failed_are_sent_again_within_the_budget_of_the_sweep(
         results = run(client, plan_of(client, 3), budget="$0.41")
         assert statuses(results) == {"failed": 3}
     with service.client(tmp_path) as other:
-        again = other.sweep_results(results.id).wait(PATIENCE_S)
+        again = other.sweep_results(results.id).wait()
         assert statuses(again) == {"failed": 3}
-        again.retry().wait(PATIENCE_S)
+        again.retry().wait()
         assert statuses(again) == {"completed": 2, "unsent": 1}
     assert service.charged_micro_usd == 2 * VIDEO_3_S
 
@@ -171,7 +170,7 @@ def test_the_sweeps_are_a_frame_which_is_a_log_of_prompt_versions(
         ids = []
         for number, prompt in enumerate(versions):
             its: Any = {"prompt": prompt, "animal": ["kite", "gull"], "duration": 3}
-            results = client.sweep("text-to-video", **its).run("$2").wait(PATIENCE_S)
+            results = client.sweep("text-to-video", **its).run("$2").wait()
             for job_id in results.frame()["job_id"]:
                 results.rate(job_id, 3 + number)
             results.keep(job_id)
@@ -201,7 +200,7 @@ def test_async_clients_find_sweeps_too(tmp_path: Path) -> None:
 
         async def main() -> list[str]:
             (sweep,) = (await client.core.sweeps())["sweep"]
-            again = await (await client.core.sweep_results(sweep)).wait(PATIENCE_S)
+            again = await (await client.core.sweep_results(sweep)).wait()
             return list((await again.frame())["job_id"])
 
         assert asyncio.run(main()) == list(results.frame()["job_id"])

@@ -391,7 +391,7 @@ def test_a_plan_of_files_sees_what_it_has_submitted(
 ) -> None:
     pictures = [make_png(tmp_path / f"{n}.png", (64 + n, 64)) for n in range(2)]
     plan = client.sweep("image-upscale", image_url=pictures)
-    plan.run(budget="$0.30").wait(60)
+    plan.run(budget="$0.30").wait()
     assert plan.refresh().owned.all()
-    again = plan.run(budget="$0.30").wait(60)
+    again = plan.run(budget="$0.30").wait()
     assert again.frame()["status"].eq("completed").all()

@@ -16,7 +16,6 @@ from mediakit.sweep import Plan
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.support.soak import trials
-from tests.sweep.runs import PATIENCE_S
 
 RUNS = trials(5, soak=100)
 OPENING_MICRO_USD = 10**11
@@ -106,14 +105,14 @@ def test_a_run_in_the_sandbox_never_spends_more_than_its_budget(
         except InputError:
             assert budget_micro_usd < prices.min()
             return
-        results.wait(PATIENCE_S)
+        results.wait()
         if random.random() < 0.5:
-            results.retry().wait(PATIENCE_S)
+            results.retry().wait()
         stormy.clear_faults()
         client.resume()
         stormy.advance(hours=1)
         for job in client.resume():
-            job.settle(PATIENCE_S)
+            job.settle()
         progress = results.progress
         drop_micro_usd = before_micro_usd - client.balance().balance_micro_usd
         assert progress.spent_micro_usd == drop_micro_usd <= budget_micro_usd

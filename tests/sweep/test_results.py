@@ -26,7 +26,6 @@ from mediakit.sweep.results import AsyncResults
 from tests.support import zygote
 from tests.support.waiting import until
 from tests.sweep.runs import (
-    PATIENCE_S,
     VIDEO_3_S,
     begin,
     begin_async,
@@ -57,7 +56,7 @@ def test_the_frame_has_a_row_a_cell_and_the_same_types_at_any_time(
         early = results.frame()
         assert gated.gate is not None
         gated.gate.set()
-        late = results.wait(PATIENCE_S).frame()
+        late = results.wait().frame()
         assert dict(early.dtypes) == dict(late.dtypes)
         assert len(early) == len(late) == 12
         assert list(late.columns[:10]) == [
@@ -114,7 +113,7 @@ def test_a_wait_that_times_out_says_how_far_the_sweep_is(
         assert "of 5 cells completed" in str(caught.value)
         assert gated.gate is not None
         gated.gate.set()
-        assert results.wait(PATIENCE_S) is results
+        assert results.wait() is results
 
 
 def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
@@ -127,12 +126,12 @@ def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
         timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(WaitInterrupted, match="the sweep continues"):
-            results.wait(PATIENCE_S)
+            results.wait()
         timer.join()
         signal.signal(signal.SIGINT, before)
         assert gated.gate is not None
         gated.gate.set()
-        assert results.wait(PATIENCE_S).progress.completed == 10
+        assert results.wait().progress.completed == 10
 
 
 def test_results_are_awaited_from_a_loop_of_the_callers(tmp_path: Path) -> None:
@@ -195,12 +194,12 @@ def test_a_stopped_sweep_sends_no_more_and_settles_what_is_in_flight(
         assert results.stop() is results
         assert gated.gate is not None
         gated.gate.set()
-        results.wait(PATIENCE_S)
+        results.wait()
         assert statuses(results) == {"completed": 3, "unsent": 7}
         assert "was stopped" in problems(results, "unsent").pop()
         assert len(gated.jobs) == 3
         results.stop()
-        results.retry().wait(PATIENCE_S)
+        results.retry().wait()
         assert statuses(results) == {"completed": 10}
 
 
@@ -219,7 +218,7 @@ def test_retry_submits_failed_cells_and_no_others(tmp_path: Path) -> None:
         results = run(client, plan_of(client, 12))
         assert statuses(results) == {"completed": 6, "failed": 6}
         assert results.retry() is results
-        results.wait(PATIENCE_S)
+        results.wait()
         assert statuses(results) == {"completed": 12}
         assert len(service.jobs) == 18
         assert service.charged_micro_usd == 12 * VIDEO_3_S
@@ -232,7 +231,7 @@ def test_retry_of_one_code_leaves_other_failures(tmp_path: Path) -> None:
     service = Service(failing_first)
     with service.client(tmp_path) as client:
         results = run(client, plan_of(client, 12))
-        results.retry("provider_error").wait(PATIENCE_S)
+        results.retry("provider_error").wait()
         assert statuses(results) == {"completed": 9, "failed": 3}
         assert "content_moderation" in problems(results, "failed").pop()
 
@@ -242,7 +241,7 @@ def test_a_retry_is_within_the_budget(tmp_path: Path) -> None:
     with service.client(tmp_path) as client:
         results = run(client, plan_of(client, 12), budget="$1.90")
         assert statuses(results) == {"completed": 6, "failed": 6}
-        results.retry().wait(PATIENCE_S)
+        results.retry().wait()
         assert statuses(results) == {"completed": 9, "unsent": 3}
         assert service.charged_micro_usd == 9 * VIDEO_3_S
 
@@ -255,10 +254,10 @@ def test_a_retry_of_what_another_call_submitted_counts_against_the_budget(
         for number in (1, 3, 5):
             job = client.submit("text-to-video", prompt=f"prompt {number}", duration=3)
             with pytest.raises(Exception, match="failed"):
-                job.wait(PATIENCE_S)
+                job.wait()
         results = run(client, plan_of(client, 6), budget="$0.90")
         assert statuses(results) == {"completed": 3, "failed": 3}
-        results.retry().wait(PATIENCE_S)
+        results.retry().wait()
         assert statuses(results) == {"completed": 4, "unsent": 2}
         assert results.progress.spent_micro_usd == 4 * VIDEO_3_S
 
@@ -344,7 +343,7 @@ def test_progress_is_reported_a_few_times_a_second_and_at_the_end(
 
         results = begin(client, plan_of(client, 60), in_flight=8)
         results.subscribe(listen)
-        results.wait(PATIENCE_S)
+        results.wait()
         until(lambda: bool(told) and told[-1][2].is_done)
         assert 3 <= len(told) <= (told[-1][0] - told[0][0]) / 0.2 + 2
         assert {thread for _, thread, _ in told} == {"mediakit-io"}
@@ -367,7 +366,7 @@ def test_a_listener_that_raises_or_leaves_does_not_end_the_run(
 
         results.subscribe(fails)
         results.subscribe(calls.append)()
-        results.wait(PATIENCE_S)
+        results.wait()
         until(lambda: "nobody listens" in caplog.text)
         assert statuses(results) == {"completed": 8}
         assert calls == []
@@ -398,9 +397,9 @@ def test_a_closed_client_ends_the_waiting_in_a_sentence(
     until(lambda: len(gated.jobs) == 3)
     threading.Timer(0.3, client.close).start()
     with pytest.raises(WaitTimeoutError, match="The client was closed"):
-        results.wait(PATIENCE_S)
+        results.wait()
     with pytest.raises(WaitTimeoutError, match="The client was closed"):
-        results.wait(PATIENCE_S)
+        results.wait()
     assert statuses(results) == {"running": 3, "unsent": 7}
     assert gated.gate is not None
     gated.gate.set()
@@ -419,7 +418,7 @@ def test_a_client_that_is_closed_while_the_service_asks_to_wait_ends_the_run(
     until(lambda: results.progress.trouble is not None)
     client.close()
     with pytest.raises(WaitTimeoutError, match="The client was closed"):
-        results.wait(PATIENCE_S)
+        results.wait()
 
 
 SCRIPT = """

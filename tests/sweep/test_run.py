@@ -19,7 +19,6 @@ from mediakit.money import format_usd
 from tests.support.soak import trials
 from tests.support.waiting import until
 from tests.sweep.runs import (
-    PATIENCE_S,
     VIDEO_3_S,
     VIDEO_5_S,
     begin,
@@ -248,7 +247,7 @@ def test_a_charged_failure_that_is_not_sent_again_keeps_its_job_and_charge(
         if is_away:
             service.decide = refuse
         for _ in range(2):
-            results.retry().wait(PATIENCE_S)
+            results.retry().wait()
             frame = results.frame()
             kept = ["status", "job_id", "charge_micro_usd"]
             pd.testing.assert_frame_equal(frame[kept], before[kept])
@@ -267,7 +266,7 @@ def test_no_more_cells_are_in_flight_than_asked_for(tmp_path: Path) -> None:
         time.sleep(0.2)  # for a sixth one to come, if it did
         assert (len(service.jobs), results.progress.running) == (5, 5)
         service.gate.set()
-        results.wait(PATIENCE_S)
+        results.wait()
         assert len(service.jobs) == 12
 
 
@@ -325,7 +324,7 @@ def test_an_error_of_our_own_is_a_failed_cell_too(
         cells = list(plan.cells)
         cells[2] = replace(cells[2], fields=nothing)
         plan.cells = cells
-        progress = begin(client, plan).wait(PATIENCE_S).progress
+        progress = begin(client, plan).wait().progress
         assert (progress.completed, progress.failed) == (5, 1)
     assert "a cell of a sweep failed" in caplog.text
 
@@ -368,7 +367,7 @@ def test_cells_beyond_the_balance_are_sent_after_a_top_up(
         results = run(client, plan_of(client, 12), in_flight=4)
         assert statuses(results) == {"completed": 3, "unsent": 9}
         service.balance_micro_usd = 100 * VIDEO_3_S
-        results.retry().wait(PATIENCE_S)
+        results.retry().wait()
         assert statuses(results) == {"completed": 12}
         assert len(service.jobs) == 12
 
@@ -394,7 +393,7 @@ def test_a_run_that_waits_for_the_service_says_so(tmp_path: Path) -> None:
         results = begin(client, plan_of(client, 8), in_flight=2)
         until(lambda: results.progress.trouble is not None)
         assert "Try again in 86,400 s" in str(results.progress.trouble)
-        results.stop().wait(PATIENCE_S)
+        results.stop().wait()
         assert statuses(results) == {"unsent": 8}
 
 
@@ -521,7 +520,7 @@ def test_two_clients_share_a_sweeps_budget(tmp_path: Path) -> None:
             for client in (one, other)
         ]
         for results in both:
-            results.wait(PATIENCE_S)
+            results.wait()
         assert service.charged_micro_usd == 14 * VIDEO_3_S
 
 
@@ -560,7 +559,7 @@ def settled(client: Client, is_over: Callable[[], bool]) -> None:
     """
     for _ in range(MOST_RESUMES):
         for job in client.resume():
-            job.settle(PATIENCE_S)
+            job.settle()
         if is_over():
             return
 
@@ -582,9 +581,9 @@ def test_a_run_never_spends_more_than_its_budget(tmp_path: Path, seed: int) -> N
             assert min(plan.frame().high_micro_usd) > float(budget) * 1e6
             assert not service.jobs
             return
-        results.wait(PATIENCE_S)
+        results.wait()
         if random.random() < 0.5:
-            results.retry().wait(PATIENCE_S)
+            results.retry().wait()
         settled(client, lambda: results.progress.held_micro_usd == 0)
         assert service.charged_micro_usd <= float(budget) * 1e6
         progress = results.progress

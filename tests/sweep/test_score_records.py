@@ -23,7 +23,7 @@ from mediakit.history.forgetting import forget
 from mediakit.history.tables import metadata
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep import AsyncResults
-from tests.sweep.runs import PATIENCE_S, begin_async, plan_of
+from tests.sweep.runs import begin_async, plan_of
 from tests.sweep.service import Service
 from tests.sweep.test_scoring import made
 
@@ -242,7 +242,7 @@ def test_a_forgotten_job_leaves_no_text_anywhere_in_the_history_but_its_charges(
             animal=["axolotl", "gull"],
             size="256x256",
         ).run()
-        results.wait(PATIENCE_S)
+        results.wait()
         results.score(told)
         secret, other = results.frame()["job_id"]
         results.rate(secret, 5)
@@ -251,13 +251,13 @@ def test_a_forgotten_job_leaves_no_text_anywhere_in_the_history_but_its_charges(
         results.tag(secret, "okapi")
         before = texts_in(client)
         assert all(word in before for word in WORDS)
-        charged = client.job(secret).settle(PATIENCE_S).charge_micro_usd
+        charged = client.job(secret).settle().charge_micro_usd
         client.job(secret).erase(forget=True)
 
         # The other job's request has the zyzzyva of their template.
         after = texts_in(client)
         assert [word for word in WORDS if word in after] == ["zyzzyva"]
-        client.job(other).settle(PATIENCE_S).erase(forget=True)
+        client.job(other).settle().erase(forget=True)
         assert not [word for word in WORDS if word in texts_in(client)]
 
     with Client(sandbox.base_url, key, home=home, **history) as client:
@@ -367,7 +367,7 @@ def test_awaited_results_await_a_scorer_on_the_loop_of_the_caller(
         async def here(path: Path) -> bool:
             return asyncio.get_running_loop() is loop
 
-        await results.wait(PATIENCE_S)
+        await results.wait()
         return listed(await results.score(here, version="1"), "here", "problem")
 
     results = begin_async(client, plan_of(client, 2))

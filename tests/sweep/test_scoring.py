@@ -42,7 +42,6 @@ from tests.sweep.made_scorers import (
     score_in_process,
     size_bytes,
 )
-from tests.sweep.runs import PATIENCE_S
 from tests.sweep.service import Service
 
 # In one process of the tests: the server that forks takes seconds to start.
@@ -65,7 +64,7 @@ def client(service: Service, tmp_path: Path) -> Iterator[Client]:
 def made(client: Client, *prompts: str, **more: Any) -> Results:
     """Make a job of each prompt; the file of a job is its prompt."""
     plan = client.sweep("text-to-video", prompt=list(prompts), duration=3, **more)
-    return plan.run().wait(PATIENCE_S)
+    return plan.run().wait()
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +309,7 @@ def test_scores_are_in_the_frame_of_a_sweep_that_is_found_again(
     home = tmp_path / "home"
     with service.client(home) as client:
         plan = client.sweep("text-to-video", prompt="a {s}", s=["kite", "gull at noon"])
-        results = plan.run().wait(PATIENCE_S)
+        results = plan.run().wait()
         results.score(lambda path: -1.0, version="0")
         results.score(length, version="1")
         results.score(length, version="2")
@@ -328,7 +327,7 @@ def test_scores_are_in_the_frame_of_a_sweep_that_is_found_again(
         assert "word" not in sweeps
         assert found.compare("s", "length").frame["difference"].tolist() == [40]
         rerun = client.sweep("text-to-video", prompt="a {s}", s=["gull at noon"])
-        assert rerun.run().wait(PATIENCE_S).frame()["length"].tolist() == [70]
+        assert rerun.run().wait().frame()["length"].tolist() == [70]
 
 
 def test_a_scorer_that_fails_on_every_output_says_its_first_error(

@@ -16,7 +16,6 @@ import wandb
 from mediakit import Client, extras
 from mediakit.errors import InputError, MediakitError
 from mediakit.sweep.blocking import Results
-from tests.sweep.runs import PATIENCE_S
 
 pytestmark = pytest.mark.soak
 
@@ -44,7 +43,7 @@ def results(client: Client) -> Results:
         ),
         labels=["version", "shot"],
     )
-    results = plan.run().wait(PATIENCE_S)
+    results = plan.run().wait()
     results.score(judge)
     results.rate(results.frame()["job_id"][0], 5)
     return results

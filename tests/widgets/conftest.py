@@ -1,4 +1,4 @@
-"""Forms that are closed after the test, a paid job, and the messages of widgets."""
+"""Forms and walls closed after the test, a paid job, and the messages of widgets."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from comm.base_comm import BaseComm
 
 from mediakit import Client, Job
 from mediakit.widgets.form.controller import Form
+from mediakit.widgets.gallery import Gallery
 from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 from tests.support.samples.media_samples import make_png
-from tests.support.waiting import PATIENCE_S
+from tests.support.samples.walls import Page
 from tests.support.widgets import finish, until
 
 
@@ -39,7 +40,21 @@ def picture_job(client: Client, tmp_path: Path) -> Job:
     """Give a completed job of the sandbox whose charge is settled."""
     picture = make_png(tmp_path / "in.png", (96, 64))
     job = client.submit("image-upscale", image_url=str(picture), take="next")
-    return job.wait(PATIENCE_S).settle(PATIENCE_S)
+    return job.wait().settle()
+
+
+@pytest.fixture
+def wall() -> Iterator[Callable[[Any], Page]]:
+    """Show the walls of results, and close them in the end."""
+    walls: list[Gallery] = []
+
+    def show(results: Any) -> Page:
+        walls.append(results.gallery())
+        return Page(walls[-1])
+
+    yield show
+    for each in walls:
+        each.close()
 
 
 class CountedComm(BaseComm):

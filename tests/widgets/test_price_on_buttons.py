@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import mediakit as mk
 from mediakit import Client, Job
 from mediakit.client import AsyncJob
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.gallery import Gallery
 from mediakit.widgets.job.payload import JobHost
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.sweeps.plan_view import PlanView
@@ -26,7 +25,7 @@ from tests.support.priced_service import (
 from tests.support.samples.media_samples import make_mp4
 from tests.support.samples.walls import Page
 from tests.support.widgets import alert, page, press, say, until
-from tests.sweep.runs import PATIENCE_S, run
+from tests.sweep.runs import run
 from tests.sweep.service import Outcome, Service
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}
@@ -50,20 +49,6 @@ class Card:
         until(lambda: not self.view.payload["busy"])
 
 
-@pytest.fixture
-def wall() -> Iterator[Callable[[Any], Page]]:
-    """Show the walls of results, and close them in the end."""
-    walls: list[Gallery] = []
-
-    def show(results: Any) -> Page:
-        walls.append(results.gallery())
-        return Page(walls[-1])
-
-    yield show
-    for each in walls:
-        each.close()
-
-
 def offers(shown: Page, job_id: str) -> dict[str, dict[str, Any]]:
     """Return what is offered for a job, by the first word of its label."""
     found = shown.offers(job_id).values()
@@ -74,11 +59,11 @@ def test_a_card_says_todays_price_of_another_take_and_of_another_try(
     priced: PricedService,
 ) -> None:
     before = priced.connect("0.34")
-    made = before.submit("text-to-video", **KITE).wait(PATIENCE_S)
+    made = before.submit("text-to-video", **KITE).wait()
     priced.decide = lambda *_: Outcome(fails="provider_error", reads=1)
     failed = before.submit("text-to-video", **KITE, take=2)
     with pytest.raises(mk.JobFailedError):
-        failed.wait(PATIENCE_S)
+        failed.wait()
     priced.decide = lambda *_: Outcome()
 
     client = priced.connect("2.00")
@@ -101,7 +86,7 @@ def test_a_card_pays_no_more_than_its_label_for_a_clip_that_has_grown(
     priced: PricedService,
 ) -> None:
     client = priced.connect("0.34")
-    job = client.submit("video-upscale", video_url=CLIP_URL).wait(PATIENCE_S)
+    job = client.submit("video-upscale", video_url=CLIP_URL).wait()
     card = Card(job)
     until(lambda: card.text("take") == "Another take · $0.152")
     priced.grow()
@@ -124,7 +109,7 @@ def test_the_wall_of_a_past_sweep_says_todays_prices_and_pays_them(
     priced.decide = lambda *_: Outcome()
 
     client = priced.connect("2.00")
-    results = client.sweep_results(past.id).wait(PATIENCE_S)
+    results = client.sweep_results(past.id).wait()
     shown = wall(results)
     until(lambda: shown.cell(1)["retry"] == "Retry (R) · $2.00")
     old = shown.answer(shown.asks("retry", cell=1, text="Retry (R) · $0.34"))
@@ -191,7 +176,7 @@ def test_an_act_labelled_free_shows_the_existing_job_of_any_take(
     results = run(client, client.sweep("text-to-video", prompt=["a"], duration=5))
     [job_id] = results.frame()["job_id"]
     clip = client.job(job_id)
-    large = client.submit("video-upscale", video_url=clip, take=2).wait(PATIENCE_S)
+    large = client.submit("video-upscale", video_url=clip, take=2).wait()
     shown = wall(results)
     until(lambda: shown.cell(0)["status"] == "completed")
     free = offers(shown, job_id)["Show upscaled"]
@@ -323,7 +308,7 @@ def test_the_copied_sweep_runs_within_the_budget_or_the_price_of_its_panel(
     say(form, "sweep", budget="$0.45")
     code = page(form)["sweep"]["code"]
     assert code.endswith('.run(budget="$0.45")')
-    results = eval(code, {"client": client}).wait(PATIENCE_S)
+    results = eval(code, {"client": client}).wait()
     assert (
         results.plan.id
         == client.sweep("text-to-video", prompt="a kite", duration=[3, 4], takes=2).id

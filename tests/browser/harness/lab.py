@@ -24,15 +24,12 @@ from playwright.sync_api import (
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness.server import LabServer
-from tests.browser.harness.wait import screenshot, within
+from tests.browser.harness.wait import WAITS_S, screenshot, within
 
-OPEN_S = 300.0
-RUN_S = 240.0
-STEP_S = 180.0
 SETTLES_MS = 300
 # Polling at each frame would make a waiting page draw all the time.
 POLL_MS = 50
-RESTARTS_MS = 120_000
+RESTARTS_MS = 120_000  # then it is helped
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 # JupyterLab's own, when a kernel ends while questions to it are open; and anywidget's,
@@ -97,6 +94,9 @@ def connected(sandbox: RunningSandbox, name: str) -> str:
     )
 
 
+COUNT = 'print(len(client.history.frame()), "jobs of this history")'
+
+
 class Lab:
     """One notebook in one browser page, over a running server.
 
@@ -112,7 +112,7 @@ class Lab:
         self._opened = False
         self._console: list[str] = []
         page.context.add_init_script(PATIENT)
-        page.set_default_timeout(STEP_S * 1000)
+        page.context.set_default_timeout(WAITS_S * 1000)
         page.on("console", self._note_console)
         page.on("pageerror", self._note_page_error)
 
@@ -137,7 +137,7 @@ class Lab:
         where: dict[str, object] = {"path": notebook, "factory": "Notebook"}
         if not kernel:
             where["kernelPreference"] = no_kernel
-        self._command("docmanager:open", where, timeout_s=OPEN_S)
+        self._command("docmanager:open", where)
         self._wait_until_open(kernel=kernel)
 
     def begin(self, notebook: str, *cells: str, height_px: int = 1200) -> None:
@@ -168,20 +168,20 @@ class Lab:
 
     def reload(self) -> None:
         """Reload the page; the kernel continues."""
-        with within(self.page, "the page loaded again", OPEN_S) as limit_ms:
-            self.page.reload(timeout=limit_ms)
+        with within(self.page, "the page loaded again"):
+            self.page.reload()
         self._wait_until_open(kernel=True)
 
-    def run_all(self, *, timeout_s: float = RUN_S) -> None:
+    def run_all(self) -> None:
         """Run every cell and wait for the last one."""
-        self._command("notebook:run-all-cells", timeout_s=timeout_s)
-        self.wait_idle(timeout_s=timeout_s)
+        self._command("notebook:run-all-cells")
+        self.wait_idle()
 
-    def run_cell(self, index: int, *, timeout_s: float = RUN_S) -> None:
+    def run_cell(self, index: int) -> None:
         """Run the cell with this index, counted from 0, and wait for it."""
         self.start_cell(index)
-        self._wait_for(OVER, f"the end of cell {index}", timeout_s)
-        self.wait_idle(timeout_s=timeout_s)
+        self._wait_for(OVER, f"the end of cell {index}")
+        self.wait_idle()
 
     def start_cell(self, index: int) -> None:
         """Run the cell with this index and do not wait for it."""
@@ -196,14 +196,14 @@ class Lab:
             index,
         )
 
-    def wait_idle(self, *, timeout_s: float = RUN_S) -> None:
+    def wait_idle(self) -> None:
         """Wait until the kernel is connected and idle and no cell waits to run."""
-        self._wait_for(IDLE, "an idle kernel", timeout_s)
+        self._wait_for(IDLE, "an idle kernel")
 
     def cell(self, index: int) -> Locator:
         """Return the cell with this index, counted from 0, scrolled into view."""
         found = self.page.locator(f"{PANEL} .jp-Notebook .jp-Cell").nth(index)
-        found.scroll_into_view_if_needed(timeout=STEP_S * 1000)
+        found.scroll_into_view_if_needed()
         return found
 
     def outputs(self, index: int) -> Locator:
@@ -214,28 +214,33 @@ class Lab:
         """Return the printed output of a cell, once the page has drawn it."""
         return str(self.page.evaluate(PRINTED, index))
 
-    def see(self, index: int, text: str, *, timeout_s: float = STEP_S) -> Locator:
+    def jobs(self, index: int) -> int:
+        """Run the cell with `COUNT`; return how many jobs the history has."""
+        self.run_cell(index)
+        return int(self.printed(index).split("jobs of this")[0].split()[-1])
+
+    def see(self, index: int, text: str) -> Locator:
         """Wait until the cell with this index shows the text, and return where."""
         found = self.cell(index).get_by_text(text).filter(visible=True).first
-        with within(self.page, f"{text!r} in cell {index}", timeout_s) as limit_ms:
-            found.wait_for(state="visible", timeout=limit_ms)
+        with within(self.page, f"{text!r} in cell {index}"):
+            found.wait_for(state="visible")
         return found
 
     def save(self) -> dict[str, Any]:
         """Save the notebook and return it as it is on the disk."""
         clean = f"() => !{NOTEBOOK}.context.model.dirty"
-        until_s = time.monotonic() + STEP_S
-        self._command("docmanager:save", timeout_s=STEP_S)
+        until_s = time.monotonic() + WAITS_S
+        self._command("docmanager:save")
         while not self.page.evaluate(clean):
             # An output has changed since, and is not in the file yet.
             assert time.monotonic() < until_s, "the notebook changes after each save"
             self.page.wait_for_timeout(SETTLES_MS)
-            self._command("docmanager:save", timeout_s=STEP_S)
+            self._command("docmanager:save")
         return self.server.read_notebook(self.notebook)
 
     def save_until(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         """Save until the file has the page's delayed changes; return it."""
-        until_s = time.monotonic() + STEP_S
+        until_s = time.monotonic() + WAITS_S
         while not holds(notebook := self.save()):
             assert time.monotonic() < until_s, "the notebook never has it"
             self.page.wait_for_timeout(SETTLES_MS)
@@ -279,17 +284,17 @@ class Lab:
         except TimeoutError:
             # JupyterLab may lose the response to its first request and wait forever.
             self.page.evaluate(f"() => {kernel}.reconnect()")
-        self.wait_idle(timeout_s=OPEN_S)
+        self.wait_idle()
 
     def interrupt_kernel(self) -> None:
         """Interrupt the running cell, as Ctrl-C and the stop button do."""
-        self._command("notebook:interrupt-kernel", timeout_s=STEP_S)
+        self._command("notebook:interrupt-kernel")
 
     def shutdown_kernel(self) -> None:
         """Shut the kernel down; the notebook stays open."""
         self.page.evaluate(f"() => {{ void {NOTEBOOK}.sessionContext.shutdown(); }}")
         gone = f"() => !{NOTEBOOK}.sessionContext.session?.kernel"
-        self._wait_for(gone, "an end of the kernel", STEP_S)
+        self._wait_for(gone, "an end of the kernel")
 
     def kill_kernel(self) -> None:
         """Kill the kernel's process.
@@ -298,7 +303,7 @@ class Lab:
         """
         process = self.kernel_process()
         process.kill()
-        process.wait(STEP_S)
+        process.wait(WAITS_S)
 
     def kernel_process(self) -> psutil.Process:
         """Return the process of this notebook's kernel."""
@@ -316,8 +321,8 @@ class Lab:
             && !document.getElementById("jupyterlab-splash")"""
         if not self.page.evaluate(shown):
             args = {"theme": THEMES[theme]}
-            self._command("apputils:change-theme", args, timeout_s=STEP_S)
-            self._wait_for(shown, f"the {theme} theme", STEP_S)
+            self._command("apputils:change-theme", args)
+            self._wait_for(shown, f"the {theme} theme")
 
     def resize(self, width_px: int, height_px: int) -> None:
         """Give the page another size."""
@@ -327,7 +332,7 @@ class Lab:
         """Close the sidebar, so that the notebook has the full width."""
         shown = self.page.evaluate("() => !window.jupyterapp.shell.leftCollapsed")
         if shown:
-            self._command("application:toggle-left-area", timeout_s=STEP_S)
+            self._command("application:toggle-left-area")
 
     def screenshot(self, name: str, of: Locator | None = None) -> Path:
         """Write the page, or one part of it, to build/screenshots/ as `name`.png."""
@@ -340,33 +345,28 @@ class Lab:
     def _load(self) -> None:
         """Load JupyterLab with an empty workspace."""
         workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
-        with within(self.page, "JupyterLab", OPEN_S) as limit_ms:
-            self.page.goto(f"{workspace}?token={self.server.token}", timeout=limit_ms)
-        self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
+        with within(self.page, "JupyterLab"):
+            self.page.goto(f"{workspace}?token={self.server.token}")
+        self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page")
         # A notebook opened before the layout is restored never becomes the current one.
         self.page.evaluate(RESTORE)
-        self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
+        self._wait_for("() => window.mediakitRestored", "JupyterLab's layout")
 
     def _wait_until_open(self, *, kernel: bool) -> None:
-        self._wait_for(READY, f"the cells of {self.notebook}", OPEN_S)
+        self._wait_for(READY, f"the cells of {self.notebook}")
         if kernel:
-            self.wait_idle(timeout_s=OPEN_S)
+            self.wait_idle()
 
-    def _command(
-        self,
-        command: str,
-        args: dict[str, Any] | None = None,
-        timeout_s: float = STEP_S,
-    ) -> None:
+    def _command(self, command: str, args: dict[str, Any] | None = None) -> None:
         self.page.evaluate(START, [command, args or {}])
-        self._wait_for(OVER, f"the end of {command}", timeout_s)
+        self._wait_for(OVER, f"the end of {command}")
         error = self.page.evaluate(CALL_ERROR)
         if error is not None:
             raise AssertionError(f"JupyterLab could not do {command}: {error}")
 
-    def _wait_for(self, condition: str, what: str, timeout_s: float) -> None:
-        with within(self.page, what, timeout_s) as limit_ms:
-            self.page.wait_for_function(condition, timeout=limit_ms, polling=POLL_MS)
+    def _wait_for(self, condition: str, what: str) -> None:
+        with within(self.page, what):
+            self.page.wait_for_function(condition, polling=POLL_MS)
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-from tests.browser.harness.wait import within
+from tests.browser.harness.wait import WAITS_S, within
 
 # A file without a decodable picture plays its sound, advances its time and raises no
 # error, so only a width and decoded frames prove a picture.
@@ -52,15 +52,14 @@ class VideoFacts:
         return self.width > 0 and self.height > 0 and self.decoded_frames > 0
 
 
-def video_facts(page: Page, selector: str, *, timeout_s: float = 60) -> VideoFacts:
+def video_facts(page: Page, selector: str) -> VideoFacts:
     """Play the first video that matches `selector`, and return the facts.
 
-    Waits until frames are decoded, the browser reports an error, or `timeout_s` has
-    passed.
+    Waits until frames are decoded, the browser reports an error, or it takes too long.
     """
-    with within(page, f"a video element {selector}", timeout_s) as limit_ms:
+    with within(page, f"a video element {selector}"):
         video = page.locator(selector).first
-        video.scroll_into_view_if_needed(timeout=limit_ms)
-        video.wait_for(state="visible", timeout=limit_ms)
+        video.scroll_into_view_if_needed()
+        video.wait_for(state="visible")
     handle = video.element_handle()
-    return VideoFacts(**page.evaluate(PLAY, [handle, timeout_s * 1000]))
+    return VideoFacts(**page.evaluate(PLAY, [handle, WAITS_S * 1000]))

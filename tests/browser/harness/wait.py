@@ -25,12 +25,23 @@ STATE = """() => {
     ].join("; ");
 }"""
 
-WAITS_S = 60.0
+WAITS_S = 240.0  # a busy machine may take so long
 # Longer than a paid button ignores clicks, in many turns of the event loop, so that
-# checks ten times a second have run even on a busy machine.
+# checks ten times a second have run even on a busy machine. A button that moves or
+# changes meanwhile, because a picture arrives, ignores clicks for as long again.
 REST = """async () => {
-    for (let turn = 0; turn < 15; turn += 1)
+    const look = () => JSON.stringify(
+        [...document.querySelectorAll(".mk-paid")].map(button => {
+            const { x, y } = button.getBoundingClientRect();
+            return [x, y, button.disabled, button.textContent];
+        }));
+    let before = look();
+    for (let turn = 0, total = 0; turn < 15 && total < 600; turn += 1, total += 1) {
         await new Promise(resolve => setTimeout(resolve, 100));
+        const now = look();
+        if (now !== before) turn = -1;
+        before = now;
+    }
 }"""
 
 
@@ -43,20 +54,19 @@ def screenshot(what: Page | Locator, name: str) -> Path:
 
 
 @contextmanager
-def within(page: Page, what: str, timeout_s: float) -> Iterator[float]:
-    """Limit the time of a block, in ms; the error names what is missing.
+def within(page: Page, what: str) -> Iterator[None]:
+    """Name what is missing when the browser gives up.
 
     Raises:
-        AssertionError: The browser gave up. The error names `what`, the limit, the
-            state of the page and a screenshot.
+        AssertionError: The browser gave up. The error names `what`, the state of the
+            page and a screenshot.
     """
     try:
-        yield timeout_s * 1000
+        yield
     except TimeoutError as error:
         picture = screenshot(page, f"timeout-{what}")
         raise AssertionError(
-            f"Waited {timeout_s:g} s in vain: {what}. "
-            f"{_state(page)}. Picture: {picture}"
+            f"Waited {WAITS_S:g} s in vain: {what}. {_state(page)}. Picture: {picture}"
         ) from error
 
 

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser
 
+from tests.browser.harness.wait import WAITS_S
 from tests.browser.modules.bare_page import PAGE, VIEWPORT, BarePage
 from tests.support.servers.file_server import FileServer
-
-WAITS_MS = 60_000
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +29,8 @@ def bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
 def open_bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.set_default_timeout(WAITS_S * 1000)
         page = context.new_page()
-        page.set_default_timeout(WAITS_MS)
         yield BarePage(page, bare_address)
 
 

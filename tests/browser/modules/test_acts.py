@@ -18,7 +18,6 @@ from mediakit.widgets.job.view import JobView
 from tests.browser.harness.wait import rest, until
 from tests.browser.modules.bare_page import BarePage
 from tests.support.samples.media_samples import make_png
-from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.browser
 def job(client: Client, tmp_path: Path) -> Job:
     picture = make_png(tmp_path / "in.png", (96, 64))
     made = client.submit("image-upscale", image_url=str(picture), take="next")
-    return made.wait(PATIENCE_S).settle(PATIENCE_S)
+    return made.wait().settle()
 
 
 class Polishing:
@@ -88,6 +87,7 @@ def card(
     host = JobHost(add=lambda _: None, acts=made_up.acts)
     view, widget = JobView(job.core, client, home=host), JobsWidget()
     widget.show_jobs([view])
+    until(bare.page, lambda: not view._tasks._tasks)
     yield bare.show(widget).get_by_role("article")
     widget.close()
     view.close()
@@ -103,6 +103,7 @@ def wall(
     ]
     own = ResultActions(client.core, acts=made_up.acts)
     gallery = Gallery(cells, judge=own.judge, actions=own.wall_actions())
+    until(bare.page, lambda: not gallery._tasks._tasks)
     yield bare.show(gallery.widget).locator(".mk-wall")
     gallery.close()
 

@@ -184,16 +184,13 @@ def test_where_cells_are_not_told_apart_the_views_of_the_latest_runs_stay(
 def test_varying_in_a_form_brings_the_settings_back_and_no_other(
     client: Client,
 ) -> None:
-    function = client.catalog.function("text-to-image")
-    bodies: list[dict[str, object]] = [
+    bodies: list[dict[str, Any]] = [
         {"prompt": "a kite", "steps": 9},
         {"prompt": "a boat"},
     ]
-    form = Form(client, function)
+    form = Form(client, client.catalog.function("text-to-image"))
     for number, body in enumerate(bodies):
-        job_id = f"media_{number}"
-        state = state_of("completed", id=job_id, function=function.path, body=body)
-        form._accept(AsyncJob(client.components.jobs, state))
+        form._accept(client.run("text-to-image", **body).core)
         press(form.jobs[0], "vary")
         assert "The form now has these settings" in note(form.jobs[0])
         assert form.request() == body

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,25 +21,11 @@ from tests.support.priced_service import PricedService
 from tests.support.samples.walls import Page, make_cell, make_cells
 from tests.support.soak import trials
 from tests.support.widgets import until
-from tests.sweep.runs import PATIENCE_S, run
+from tests.sweep.runs import run
 from tests.sweep.service import Outcome
 
 FAILING = Outcome(fails="provider_error", reads=1)
 TAKES = "Another take of 2 of 3 results · $0.68"
-
-
-@pytest.fixture
-def wall() -> Iterator[Callable[[Any], Page]]:
-    """Show the walls of results, and close them in the end."""
-    walls: list[Gallery] = []
-
-    def show(results: Any) -> Page:
-        walls.append(results.gallery())
-        return Page(walls[-1])
-
-    yield show
-    for each in walls:
-        each.close()
 
 
 @pytest.fixture
@@ -224,7 +210,7 @@ def test_an_act_that_only_this_table_has_is_done_with_all_selected_results(
     )
     client = priced.connect("0.34")
     made = [
-        client.submit("text-to-video", prompt=prompt, duration=5).wait(PATIENCE_S)
+        client.submit("text-to-video", prompt=prompt, duration=5).wait()
         for prompt in ("a", "b")
     ]
     cells = [make_cell(n, job_id=job.id, url=job.url) for n, job in enumerate(made)]

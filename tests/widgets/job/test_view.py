@@ -297,7 +297,7 @@ def test_a_failed_act_is_reported_and_can_be_repeated(
 def prompted(client: Client) -> Job:
     # The sandbox is shared: the same request would be the job of another test.
     prompt = f"a secret kite {uuid4().hex}"
-    return client.run("text-to-image", prompt=prompt).settle(60)
+    return client.run("text-to-image", prompt=prompt).settle()
 
 
 @pytest.mark.spec("4.18")
@@ -423,7 +423,7 @@ def test_a_notebook_keeps_the_card_of_a_job_beside_its_live_view(
         f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')",
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
         "view = show_in(current_cell(), job.core, client)",
-        "job.settle(60)\n"
+        "job.settle()\n"
         "while 'data:image/jpeg' not in view.card_html:\n"
         "    time.sleep(0.1)\n"
         "client.io.call(anyio.sleep, 0)",

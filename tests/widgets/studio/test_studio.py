@@ -22,7 +22,6 @@ from mediakit.widgets.studio.history import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.toolkit.cell_outputs import NotebookCell
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.submissions import submission
-from tests.support.waiting import PATIENCE_S
 from tests.support.widgets import in_use, shown, until
 
 Make = Callable[..., Studio]
@@ -85,7 +84,7 @@ def path_of(client: Client, kind: str = KIND) -> str:
 def bought(client: Client, prompt: str, **more: Any) -> Job:
     """Buy a job and wait until it is paid."""
     job = client.submit(KIND, prompt=prompt, duration=3, **more)
-    return job.wait(PATIENCE_S).settle(PATIENCE_S)
+    return job.wait().settle()
 
 
 def claimed(client: Client, key: str, prompt: str, **changes: Any) -> None:

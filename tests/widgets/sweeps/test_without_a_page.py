@@ -9,6 +9,9 @@ import pytest
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.kernels import run_cells
 
+# One process runs the notebook, for all of them.
+pytestmark = pytest.mark.xdist_group("without a page")
+
 # A busy machine may take longer over a picture than a person would wait for it.
 FIRST = """
 import mediakit as mk

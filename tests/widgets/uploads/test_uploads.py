@@ -284,7 +284,7 @@ def test_copied_code_runs_in_another_process_with_an_uploaded_file(
         f"os.chdir({str(another)!r})",
         f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home='here')",
         f"job = {code}",
-        "print(job.wait(300).status)",
+        "print(job.wait().status)",
     ]
     said, errors = zygote.start("\n".join(lines)).finish()
     assert "completed" in said, errors
