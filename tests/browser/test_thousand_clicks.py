@@ -22,7 +22,7 @@ CONNECT = """
 import mediakit as mk
 client = mk.Client({base_url!r}, {api_key!r}, home={home!r})
 form = client.form("text-to-video", prompt="a", duration=5)
-form
+form.widget
 """
 SUBMITTED = """
 frame = client.history.frame(params=True)
@@ -73,7 +73,8 @@ CLICK = """async ([clicks, longest_ms, seed]) => {
     return seen;
 }"""
 # The jobs are made and told of, and nobody looks at them here: to draw twelve of them
-# again for each click would take longer than the rest.
+# again for each click would take longer than the rest, as would the cards that a form
+# that is displayed as such keeps of each.
 NOT_DRAWN = ".mk-jobs { display: none; }"
 # Cells that block the kernel, one after the other, with pauses; `busy.over` ends them.
 BUSY = """seed => {

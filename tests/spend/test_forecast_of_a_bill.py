@@ -134,24 +134,6 @@ def test_a_key_that_the_report_does_not_name_is_not_forecast_as_free(
     assert why.value.field == "api_key_id"
 
 
-@pytest.mark.parametrize(
-    ("field", "given"),
-    [
-        ("month", {"month": "2026-12"}),
-        ("month", {"month": "November"}),
-        ("budget", {"budget": 0.5}),
-        ("until", {"until": "soon"}),
-        ("budget", {"budget": mk.Budget("team", "$5"), "project": "spring"}),
-    ],
-)
-def test_an_impossible_forecast_is_an_input_error(
-    bill: Bill, field: str, given: dict[str, Any]
-) -> None:
-    with bill.client() as client, pytest.raises(InputError) as caught:
-        client.spend.forecast(**given)
-    assert caught.value.field == field
-
-
 def test_an_unusual_day_is_found_and_today_is_not_judged(bill: Bill) -> None:
     bill.extra = {date(2026, 11, 4): 9_000_000, TODAY.date(): 90_000_000}
     with bill.client() as client:
@@ -169,19 +151,28 @@ def test_an_unusual_day_is_found_and_today_is_not_judged(bill: Bill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "given"),
+    ("call", "field", "given"),
     [
-        ("end", {"start": "2026-11-05", "end": "2026-11-01"}),
-        ("start", {"start": "2026-12-05"}),
-        ("start", {"start": "2026-11-11", "end": "2026-11-12"}),
-        ("by", {"by": "prompt"}),
+        ("forecast", "month", {"month": "2026-12"}),
+        ("forecast", "month", {"month": "November"}),
+        ("forecast", "budget", {"budget": 0.5}),
+        ("forecast", "until", {"until": "soon"}),
+        (
+            "forecast",
+            "budget",
+            {"budget": mk.Budget("team", "$5"), "project": "spring"},
+        ),
+        ("anomalies", "end", {"start": "2026-11-05", "end": "2026-11-01"}),
+        ("anomalies", "start", {"start": "2026-12-05"}),
+        ("anomalies", "start", {"start": "2026-11-11", "end": "2026-11-12"}),
+        ("anomalies", "by", {"by": "prompt"}),
     ],
 )
-def test_invalid_arguments_for_anomalies_are_an_input_error(
-    bill: Bill, field: str, given: dict[str, Any]
+def test_invalid_arguments_for_a_forecast_or_anomalies_are_an_input_error(
+    bill: Bill, call: str, field: str, given: dict[str, Any]
 ) -> None:
     with bill.client() as client, pytest.raises(InputError) as caught:
-        client.spend.anomalies(**given)
+        getattr(client.spend, call)(**given)
     assert caught.value.field == field
 
 

@@ -98,71 +98,55 @@ def test_untrusted_text_stays_text_in_a_notebook(
 # -- what could not be read --------------------------------------------------------
 
 
-def test_a_daily_report_that_cannot_be_read_is_said_once_and_compared_with_nothing(
-    client: Client, service: BillingServer
+def unreadable() -> dict[str, list[dict[str, Any]]]:
+    """Return reports of today, by name, that cannot be read as a whole."""
+    return {
+        "daily": [
+            {"days": "none"},
+            {"rows": [bill_row(None)]},
+            {"rows": [bill_row(340_000), bill_row("free")]},
+            {"rows": [bill_row(340_000, date="yesterday")]},
+            {"rows": [bill_row(340_000)], "next_cursor": "c2"},
+            {"rows": [bill_row(340_000)], "has_more": True},
+        ],
+        "monthly": [
+            {"charges_micro_usd": 340_000, "invoices": [{"total_micro_usd": 5}]},
+            {
+                name: [{"model": "dream-2", "amount_micro_usd": 340_000}]
+                for name in ("usage", "charges", "credits_applied", "invoices")
+            },
+            {
+                "total_micro_usd": 340_000,
+                "by_api_key": [{"api_key_id": "key_1", "charge_micro_usd": 340_000}],
+                "by_model": [{"model": "dream-2", "charge_micro_usd": 340_000}],
+            },
+            {
+                "charges": [{"model": "dream-2", "charge_micro_usd": 340_000}],
+                "credits": [{"model": "dream-2", "charge_micro_usd": -5}],
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", ["daily", "monthly"])
+def test_a_report_that_cannot_be_read_is_said_once_and_compared_with_nothing(
+    client: Client, service: BillingServer, name: str
 ) -> None:
     pay(client, service, 340_000)
     service.bill = Bill.of(bill_row(340_000))
 
-    def check(daily: dict[str, Any]) -> None:
-        service.bill.daily = daily
+    def check(report: dict[str, Any]) -> None:
+        setattr(service.bill, name, report)
         result = client.spend.reconcile()
         assert not result.is_explained
-        # The monthly report is compared nevertheless.
+        # The other report is compared nevertheless.
         assert verdicts(result) == {"equal"}
-        assert result.frame()["daily_micro_usd"].isna().all()
-        assert result.text.count("daily report") == 1
+        assert result.frame()[f"{name}_micro_usd"].isna().all()
+        assert result.text.count(f"{name} report") == 1
         assert result.charged_micro_usd == 340_000
         assert column_sum(result, "history") == 340_000
 
-    reports: list[dict[str, Any]] = [
-        {"days": "none"},
-        {"rows": [bill_row(None)]},
-        {"rows": [bill_row(340_000), bill_row("free")]},
-        {"rows": [bill_row(340_000, date="yesterday")]},
-        {"rows": [bill_row(340_000)], "next_cursor": "c2"},
-        {"rows": [bill_row(340_000)], "has_more": True},
-    ]
-    assert_each(reports, check)
-
-
-MONTHS = {
-    "a total, and invoices": {
-        "charges_micro_usd": 340_000,
-        "invoices": [{"total_micro_usd": 5}],
-    },
-    "four lists": {
-        name: [{"model": "dream-2", "amount_micro_usd": 340_000}]
-        for name in ("usage", "charges", "credits_applied", "invoices")
-    },
-    "two groupings": {
-        "total_micro_usd": 340_000,
-        "by_api_key": [{"api_key_id": "key_1", "charge_micro_usd": 340_000}],
-        "by_model": [{"model": "dream-2", "charge_micro_usd": 340_000}],
-    },
-    "two lists of charges": {
-        "charges": [{"model": "dream-2", "charge_micro_usd": 340_000}],
-        "credits": [{"model": "dream-2", "charge_micro_usd": -5}],
-    },
-}
-
-
-def test_a_monthly_report_of_another_shape_is_compared_with_nothing(
-    client: Client, service: BillingServer
-) -> None:
-    pay(client, service, 340_000)
-    service.bill = Bill.of(bill_row(340_000))
-
-    def check(name: str) -> None:
-        service.bill.monthly = MONTHS[name]
-        result = client.spend.reconcile()
-        assert not result.is_explained
-        assert verdicts(result) == {"equal"}
-        assert result.frame()["monthly_micro_usd"].isna().all()
-        assert result.text.count("monthly report") == 1
-        assert result.charged_micro_usd == 340_000
-
-    assert_each(MONTHS, check)
+    assert_each(unreadable()[name], check)
 
 
 # -- names and totals --------------------------------------------------------------

@@ -34,6 +34,7 @@ def cluster(**more: Any) -> Iterator[DaskClient]:
     # so that the tests see what the package does.
     settings = {
         "distributed.scheduler.allowed-failures": 0,
+        "distributed.comm.timeouts.connect": "240s",  # on a busy machine
         "distributed.worker.daemon": True,
         "distributed.worker.profile.enabled": False,
     }
