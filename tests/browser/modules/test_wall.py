@@ -748,6 +748,7 @@ def test_the_cells_of_one_axis_flow_in_lines_with_their_derived_results_after_th
         replace(wall.cell(n), labels={"duration": f"{n + 3}"}, prompt="a kite")
         for n in range(6)
     ]
+    cells[4] = replace(cells[4], status="unsent", url=None)
     made = replace(cells[1], index=FIRST_EXTRA, job_id="media_made", made="Upscale")
     wall.page.set_viewport_size({"width": 870, "height": 900})
     wall.show([*cells, made])
@@ -765,6 +766,26 @@ def test_the_cells_of_one_axis_flow_in_lines_with_their_derived_results_after_th
     )
     expect(label).to_have_text("duration 5")
     assert box_of(label)["y"] < box_of(medium)["y"]
+    # A cell that was not sent is at the height of its neighbour.
+    sent, unsent = (wall.tile(n).locator(".mk-wall-media") for n in (3, 4))
+    assert abs(box_of(sent)["y"] - box_of(unsent)["y"]) < 1
+
+
+def test_a_compared_result_that_is_named_by_its_prompt_shows_it_once(
+    wall: Wall,
+) -> None:
+    prompts = ("a kite at dawn", "a gull at dawn")
+    wall.show(
+        [
+            replace(wall.cell(n), labels={}, prompt=text)
+            for n, text in enumerate(prompts)
+        ]
+    )
+    wall.tile(0).focus()
+    wall.press("s", "ArrowRight", "s", "c")
+    caption = wall.dialog.locator("figcaption").first
+    expect(caption).to_contain_text("a kite at dawn")
+    assert caption.inner_text().count("kite") == 1
 
 
 def test_a_result_keeps_its_size_when_another_is_derived_from_it(wall: Wall) -> None:

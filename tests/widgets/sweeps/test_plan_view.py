@@ -50,6 +50,8 @@ def test_the_button_says_what_the_budget_allows_and_then_what_is_left_of_it(
     assert run_button(view).description == "Run 3 cells · $0.612"
     budget.value = "$0.1"
     assert "No new cell fits in $0.10." in words(view)
+    assert "no new cell fits the budget" in words(view)
+    assert "balance afterwards" not in words(view)
     assert run_button(view).disabled
     budget.value = "abc"
     assert AMOUNT in words(view)
@@ -78,7 +80,8 @@ def test_a_plan_that_is_shown_follows_its_runs_and_those_of_equal_plans(
     prompts = [f"{uuid4()}", f"{uuid4()}"]
     plan: Any = client.sweep("text-to-image", prompt=prompts)
     view = plan.view = PlanView(plan)
-    assert run_button(view).description.startswith("Run 2 cells")
+    assert run_button(view).description == "Run 2 cells · price unknown"
+    assert "unknownprice of 2 new" in words(view)
 
     run(client, plan if is_same else client.sweep("text-to-image", prompt=prompts))
 

@@ -171,7 +171,7 @@ class Row {
 
   draw() {
     const name = `${titleCase(this.list.spec.one)} ${this.list.rows.indexOf(this) + 1}`;
-    const words = this.control ? "" : summaryOf(this.wire, this.list.spec.item);
+    const words = this.control ? "" : summaryOf(this.wire, this.list.spec.item, this.list.form.state);
     write(this.fold, words ? `${name} · ${words}` : name);
   }
 
@@ -183,7 +183,7 @@ class Row {
 }
 
 // The summary of a folded row: "video · intro · 2 clips", "start 0.5 s · a.png".
-function summaryOf(wire, item) {
+function summaryOf(wire, item, state) {
   if (!wire?.of) return typeof wire === "string" ? shortName(wire) : "";
   const { fields = [] } = item.variants?.[wire.tag] ?? item;
   const fieldOf = (name) => fields.find((each) => each.name === name);
@@ -191,7 +191,8 @@ function summaryOf(wire, item) {
   const facts = Object.entries(wire.of).map(([name, value]) => {
     if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? labelOf(name).replace(/s$/, "") : labelOf(name)}`;
     if (typeof value !== "string" || !value) return "";
-    if (!Number.isFinite(Number(value))) return shortName(value);
+    const { title } = state.found?.[`${fieldOf(name)?.medium} ${value}`] ?? {};
+    if (!Number.isFinite(Number(value))) return title || state.names?.[value] || shortName(value);
     if (!fieldOf(name)?.in_seconds) return `${name} ${value}`;
     return `${labelOf(name).replace(" (s)", "")} ${scaled(value, 0.001)} s`;
   });

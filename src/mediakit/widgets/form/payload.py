@@ -189,6 +189,7 @@ def found_payload(found: Mapping[MediaKey, Inspection]) -> Payload:
         f"{kind} {value}": {
             "picture": data_url(seen.thumbnail) if seen.thumbnail else "",
             "facts": _facts(value, seen),
+            "title": seen.title,
             "length_s": seen.info.duration_s if seen.info else None,
         }
         for (kind, value), seen in found.items()

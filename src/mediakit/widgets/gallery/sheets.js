@@ -111,9 +111,12 @@ class Compare extends Sheet {
   drawCaption({ figure, caption }, cell) {
     const facts = [starsText(cell.rating), cell.keep ? "kept" : "", cell.price, cell.caption];
     const head = make("div", "mk-row");
-    head.append(make("b", "", cell.name), openLink(cell, "Open"));
+    const isPrompt = cell.prompt && plain(cell.prompt) === cell.name; // shown once
+    const name = make(isPrompt ? "span" : "b", "", cell.name);
+    if (isPrompt) writeMarked(name, cell.prompt);
+    head.append(name, openLink(cell, "Open"));
     const lines = [head, make("div", "mk-quiet mk-small-print", facts.filter(Boolean).join(" · "))];
-    if (cell.prompt) {
+    if (cell.prompt && !isPrompt) {
       lines.push(make("div"));
       writeMarked(lines.at(-1), cell.prompt);
     }

@@ -85,7 +85,8 @@ class Tile {
     this.medium = this.state = null;
     this.failed = false;
     this.box.dataset.status = cell.status;
-    this.strip.hidden = !isShown(cell);
+    // It keeps its room, so that the tiles of a line are equally high.
+    this.strip.style.visibility = isShown(cell) ? "" : "hidden";
     if (!isShown(cell) || !["video", "image", "audio"].includes(cell.medium)) {
       this.state = make("div", "mk-column mk-small-print mk-wall-state");
       this.box.replaceChildren(this.state, makeBox("mk-wall-over", this.select, this.more));

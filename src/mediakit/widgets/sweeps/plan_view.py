@@ -16,6 +16,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.io_thread import ClosedError, io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate
 from mediakit.money import format_cents, format_usd, parse_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.sweep import AsyncResults, CellState, PlanFacts
@@ -116,9 +117,9 @@ class SweepBudget:
         if not part.count:
             return NOTHING_FITS
         if part.count == new:
-            return f"Run {_cells(new)} · {part.price.text}"
+            return f"Run {_cells(new)} · {_price_text(part.price)}"
         if part.is_sure:
-            return f"Run {part.count:,} of {new:,} · {part.price.text}"
+            return f"Run {part.count:,} of {new:,} · {_price_text(part.price)}"
         most = format_usd(part.most_micro_usd)
         return f"Run about {part.count:,} of {new:,} · up to {most}"
 
@@ -313,16 +314,18 @@ def plan_html(plan: PlanFacts, budget: SweepBudget | None = None) -> Markup:
         figures.append((f"{counts[CellState.OWNED]:,}", _owned_text(plan)))
     new = f"{counts[CellState.NEW]:,} new{_kinds(plan)}"
     if not part.count and counts[CellState.NEW]:
-        new = f"no new cell fits the budget{_kinds(plan)}"
+        new = "no new cell fits the budget"
     elif part.count < counts[CellState.NEW]:
         about = "" if part.is_sure else "about "
         new = (
             f"{about}{part.count:,} of {counts[CellState.NEW]:,} will run{_kinds(plan)}"
         )
     most, balance = part.most_micro_usd, plan.spendable_micro_usd
+    if part.price.low is None:
+        new = f"price of {counts[CellState.NEW]:,} new"
     price = part.price.text if part.is_sure else f"up to {format_usd(most)}"
     figures.append((price, new))
-    if balance is not None and most is not None and counts[CellState.NEW]:
+    if balance is not None and most is not None and part.count:
         figures.append((format_cents(balance - most), "balance afterwards"))
     head = html_text(f"Sweep · {plan.title}")
     return Markup(
@@ -350,7 +353,11 @@ def _kinds(plan: PlanFacts) -> str:
     if len(kinds) > 1:
         parts = (f"{e.text} {_word(kind)}" for kind, e in kinds.items())
         return f" · {' + '.join(parts)}"
-    return "".join(f" · {_word(kind)}" for kind in kinds)
+    return "".join(f" · {_word(kind)}" for kind in kinds if kind != "unknown")
+
+
+def _price_text(price: Estimate) -> str:
+    return "price unknown" if price.low is None else price.text
 
 
 def _word(kind: str) -> str:
