@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.packaging.test_project import ROOT, project_files
-from tests.support.environments import builder, built_once
+from tests.support.environments import Environment, builder, built_once
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,25 @@ def wheel(dist: Path) -> Path:
     """Return the wheel."""
     [built] = dist.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="session")
+def alone_on(
+    wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Environment]:
+    """Return a function that installs the wheel alone on a Python, once for all.
+
+    A copy of it has the modules that are compiled already.
+    """
+
+    def install(python: str) -> Environment:
+        def build(folder: Path) -> None:
+            Environment.make(folder, python).install(wheel)
+
+        name = f"alone{python.replace(os.sep, '-')}"
+        return Environment(built_once(tmp_path_factory, name, build))
+
+    return install
 
 
 def build_in(tree: Path, target: Path, factory: pytest.TempPathFactory) -> None:

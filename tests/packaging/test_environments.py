@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
@@ -211,13 +212,8 @@ except SystemExit as ended:
 
 
 @pytest.fixture(scope="session")
-def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Install the wheel in an empty environment."""
-
-    def build(folder: Path) -> None:
-        Environment.make(folder).install(wheel)
-
-    return Environment(built_once(tmp_path_factory, "alone", build))
+def alone(alone_on: Callable[[str], Environment]) -> Environment:
+    return alone_on(sys.executable)
 
 
 @pytest.fixture(scope="session")
@@ -269,14 +265,16 @@ def variables(sandbox: RunningSandbox, tmp_path: Path) -> dict[str, str]:
 @pytest.mark.filterwarnings("default:Not tested")
 @pytest.mark.parametrize("minor", SHIPPED_MINORS)
 def test_the_wheel_alone_gives_connect_forms_and_spend(
-    minor: int, wheel: Path, variables: dict[str, str], tmp_path: Path
+    minor: int,
+    alone_on: Callable[[str], Environment],
+    variables: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     python = find_python(minor)
     if python is None:
         warnings.warn(f"Not tested: Python 3.{minor} is not here.", stacklevel=1)
         return
-    alone = Environment.make(tmp_path / "alone", python)
-    alone.install(wheel)
+    alone = alone_on(python)
     printed = " ".join(alone.run("-c", ALONE, cwd=tmp_path, **variables).split())
 
     assert f" {alone.folder}" in printed
@@ -315,14 +313,22 @@ def test_an_extra_works_alone_and_its_absence_is_one_sentence(
     ("minors", "constraints"), [((LOWEST_MINOR,), LOWEST), (NEWER_MINORS, NEWEST)]
 )
 def test_quick_tests_pass_on_the_newest_python_and_on_the_lowest_versions(
-    minors: tuple[int, ...], constraints: str, wheel: Path, tmp_path: Path
+    minors: tuple[int, ...],
+    constraints: str,
+    wheel: Path,
+    alone_on: Callable[[str], Environment],
+    tmp_path: Path,
 ) -> None:
     python = next(filter(None, map(find_python, minors)), None)
     if python is None:
         missing = f"Not tested: no Python 3 of {minors} is on this machine."
         warnings.warn(missing, stacklevel=1)
         return
-    environment = Environment.make(tmp_path / "environment", python)
+    folder = tmp_path / "environment"
+    if constraints == NEWEST:
+        environment = alone_on(python).copied(folder)
+    else:
+        environment = Environment.make(folder, python)
     packages = (f"{wheel}[sandbox,team]", *TEST_PACKAGES)
     environment.install(*packages, constraints=constraints)
 

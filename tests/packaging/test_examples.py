@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,12 +41,13 @@ def project(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     wheel: Path,
+    alone_on: Callable[[str], Environment],
 ) -> Project:
     """Copy the example, and install it and the wheel where nothing else is."""
     place = tmp_path_factory.mktemp("example")
     folder = place / request.param.name
     shutil.copytree(request.param, folder, ignore=shutil.ignore_patterns(".*"))
-    environment = Environment.make(place / "venv")
+    environment = alone_on(sys.executable).copied(place / "venv")
     environment.install(wheel, f"{folder}[test]", "basedpyright")
     return Project(folder, environment)
 
