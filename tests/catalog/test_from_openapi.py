@@ -78,7 +78,7 @@ def test_a_described_function_checks_bodies_as_its_declaration_does() -> None:
 
 
 @pytest.mark.parametrize("document", [DOCUMENT, without_extension(DOCUMENT)])
-def test_a_function_is_recognised_by_its_kind_or_by_its_schema_alone(
+def test_a_function_is_recognised_by_its_kind_or_only_its_schema(
     document: Json,
 ) -> None:
     read = Catalog.from_openapi(document)

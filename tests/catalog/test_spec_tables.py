@@ -86,7 +86,7 @@ def test_required_fields_defaults_and_names_are_those_of_the_table(
 
 
 @pytest.mark.parametrize("table", tables(), ids=lambda t: t["kind"])
-def test_names_that_the_service_accepts_are_refused_by_the_client_alone(
+def test_unknown_names_are_rejected_only_by_the_client(
     table: dict[str, Any],
 ) -> None:
     function = CATALOG.function(table["kind"])

@@ -84,7 +84,7 @@ def test_a_body_of_any_variant_is_accepted_and_a_form_sends_it() -> None:
     assert_each([*GOOD, example(FUNCTION)], check)
 
 
-def test_any_other_body_is_refused_in_a_sentence() -> None:
+def test_any_other_body_is_rejected_with_a_readable_message() -> None:
     def check(row: tuple[Json, str]) -> None:
         body, sentence = row
         [problem] = FUNCTION.check(body)

@@ -208,7 +208,7 @@ def test_a_closed_client_refuses_events_so_that_a_receiver_keeps_them(
         own.handle_event(event_of("media_1"))
 
 
-def test_a_process_with_the_history_alone_ends_the_job_and_reads_its_charge(
+def test_a_process_with_only_the_history_ends_the_job_and_reads_its_charge(
     own: Client, running: RunningSandbox, tmp_path: Path
 ) -> None:
     job = own.submit("text-to-video", prompt="a kite", duration=3)

@@ -74,7 +74,7 @@ def test_a_job_whose_url_cannot_be_parsed_stops_no_other_job_of_the_next_session
 
 
 @pytest.mark.parametrize("url", UNPARSABLE)
-def test_the_file_of_a_job_whose_url_cannot_be_parsed_is_refused_in_a_sentence(
+def test_the_file_at_an_unparsable_url_is_rejected_with_a_readable_message(
     service: ServiceInMemory, opened: Open, tmp_path: Path, url: str
 ) -> None:
     service.on_read = outputs_at(service, {"media_1": url})

@@ -385,7 +385,7 @@ def test_a_response_that_is_too_large_is_not_read_into_memory(
 
 
 @pytest.mark.parametrize("transport", [None, httpx.AsyncHTTPTransport], ids=repr)
-def test_an_answer_below_the_limit_is_read_packed_or_not(
+def test_a_response_below_the_limit_is_read_compressed_or_not(
     transport: Callable[[], httpx.AsyncBaseTransport] | None, tmp_path: Path
 ) -> None:
     balance = {"balance_micro_usd": 7, "note": "x" * 15 * MIB}
@@ -450,7 +450,7 @@ def test_a_charged_job_gives_its_result_and_charge_whatever_else_is_unreadable(
 # -- text ------------------------------------------------------------------------------
 
 
-def test_half_an_emoji_in_any_answer_is_replaced(
+def test_half_an_emoji_in_any_response_is_replaced(
     server: AnsweringServer, c: mk.Client
 ) -> None:
     note = {"note\ud83d": "\udc00 and a \U0001fa81"}

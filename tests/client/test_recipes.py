@@ -207,7 +207,7 @@ def test_any_bytes_are_read_as_a_recipe_or_none(content: bytes) -> None:
     with_recipe(content)
 
 
-def test_a_recipe_is_searched_at_both_ends_of_a_file_alone(tmp_path: Path) -> None:
+def test_a_recipe_is_searched_only_at_both_ends_of_a_file(tmp_path: Path) -> None:
     path, air = tmp_path / "a.bin", b"\0" * LOOKED_THROUGH_BYTES
     path.write_bytes(air + air + RECIPE.packet)
     assert read_recipe(path) == RECIPE

@@ -48,7 +48,7 @@ def test_half_an_emoji_makes_one_cell_invalid_and_the_others_run(
 @pytest.mark.parametrize(
     "extra", [{"\ud83d": 1}, {"mood": "\ud83d"}, {"mood": {"\ud83d": 1}}]
 )
-def test_half_an_emoji_in_extra_is_refused_in_a_sentence(
+def test_half_an_emoji_in_extra_is_rejected_with_a_readable_message(
     service: ServiceInMemory, client: mk.Client, extra: dict[str, Any]
 ) -> None:
     with pytest.raises(mk.InputError):
@@ -68,7 +68,7 @@ def test_a_file_whose_name_is_not_utf8_is_uploaded(
 
 
 @pytest.mark.parametrize("path", ["http://[::1/", "\ud83d.mp4", "a\0b"])
-def test_a_destination_that_cannot_be_named_is_refused_in_a_sentence(
+def test_an_invalid_destination_name_is_rejected_with_a_readable_message(
     client: mk.Client, path: str
 ) -> None:
     job = client.submit("text-to-video", prompt="a boat", **CLIP).wait()
@@ -127,7 +127,9 @@ def test_an_invalid_id_is_rejected_with_a_readable_message(
         client.job(wrong)
 
 
-def test_a_search_for_a_number_is_refused_in_a_sentence(client: mk.Client) -> None:
+def test_a_search_for_a_number_is_rejected_with_a_readable_message(
+    client: mk.Client,
+) -> None:
     number: Any = 5
     with pytest.raises(mk.InputError, match="text"):
         client.history.search(number)

@@ -152,7 +152,7 @@ def rewritten(file: Path) -> None:
     with file.open("rb+") as same_length:
         same_length.seek(-2, os.SEEK_END)
         same_length.write(b"!!")
-    os.utime(file, ns=(1, 1))  # a clock that ticks slowly might not tell
+    os.utime(file, ns=(1, 1))  # a coarse clock might give both the same time
 
 
 @pytest.mark.parametrize("change", [appended, rewritten])
@@ -315,7 +315,7 @@ class Late(Storage):
     late_s = 5.0
 
 
-def test_a_storage_may_take_longer_for_its_answer_than_others(
+def test_a_storage_may_take_longer_to_respond_than_a_service(
     tmp_path: Path,
 ) -> None:
     file = sound(tmp_path, megabytes=1.0)
@@ -328,7 +328,7 @@ def test_a_storage_may_take_longer_for_its_answer_than_others(
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "nan", "inf"])
-def test_the_wait_for_the_answer_to_an_upload_is_a_number_of_seconds(
+def test_the_timeout_for_the_response_to_an_upload_must_be_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_UPLOAD_TIMEOUT_S", text)
@@ -339,7 +339,7 @@ def test_the_wait_for_the_answer_to_an_upload_is_a_number_of_seconds(
             run(client, lambda: client.upload(file))
 
 
-def test_the_wait_for_the_answer_to_an_upload_can_be_set(
+def test_the_timeout_for_the_response_to_an_upload_can_be_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_UPLOAD_TIMEOUT_S", "1")

@@ -428,7 +428,7 @@ def test_the_same_call_sends_nothing_after_an_upgrade(
     assert judged["cost_micro_usd"].count() == (2 if version < 12 else 0)
 
 
-def test_a_request_without_an_answer_is_paid_once_after_an_upgrade(
+def test_a_request_without_a_response_is_paid_once_after_an_upgrade(
     served: Path, tmp_path: Path
 ) -> None:
     picture = make_png(tmp_path / "small.png", SMALL, RED)

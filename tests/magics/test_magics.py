@@ -192,7 +192,7 @@ def test_without_a_client_one_connects_once(
     assert made == [client]
 
 
-def test_an_interrupt_ends_the_waiting_in_a_sentence(
+def test_an_interrupt_ends_the_wait_with_a_readable_message(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(self: Job, timeout_s: float | None = None) -> Job:

@@ -48,7 +48,7 @@ def test_a_build_from_the_sdist_gives_the_same_bytes(
     assert again == contents(dist)
 
 
-def test_the_wheel_holds_the_package_and_its_metadata_alone(dist: Path) -> None:
+def test_the_wheel_has_only_the_package_and_its_metadata(dist: Path) -> None:
     with zipfile.ZipFile(only(dist, "*.whl")) as wheel:
         names = {Path(name) for name in wheel.namelist()}
     source = Path("src/mediakit")

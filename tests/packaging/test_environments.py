@@ -283,7 +283,7 @@ def test_the_wheel_alone_gives_connect_forms_and_spend(
 
 
 @pytest.mark.parametrize("extra", USES)
-def test_an_extra_works_alone_and_its_absence_is_one_sentence(
+def test_an_extra_works_alone_and_its_absence_is_one_readable_message(
     extra: str,
     wheel: Path,
     alone: Environment,

@@ -149,7 +149,7 @@ def test_a_keeper_costs_what_all_jobs_were_charged_by_the_results_kept():
     )
 
 
-def test_a_rated_job_is_judged_even_if_nobody_said_whether_to_keep_it():
+def test_a_rated_job_counts_as_judged_without_a_decision_to_keep_it():
     rated = charge("r1", 500_000, rating=4)
     assert notes(cost_per_keeper(charges(KEPT, rated))) == []
     frame = charges(KEPT, UNRATED).drop(columns="rating")

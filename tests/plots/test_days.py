@@ -97,7 +97,7 @@ def test_the_largest_come_first_and_the_ninth_is_the_rest():
     assert list(sums(daily_frame(equal))) == ["c", "a", "b"]
 
 
-def test_a_selection_of_an_answer_does_not_call_the_days_it_left_out_free():
+def test_days_left_out_of_a_frame_are_not_drawn_as_free():
     frame = answer(row(3), row(5), row(20))
     table = sums(frame[frame["day"] < "2026-10-10"])
     assert [str(day.date()) for day in table.index[[0, -1]]] == [

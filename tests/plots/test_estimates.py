@@ -61,7 +61,7 @@ def test_free_jobs_are_drawn_at_zero():
     axes.figure.draw_without_rendering()
 
 
-def test_jobs_without_an_upper_estimate_are_said_and_not_drawn():
+def test_jobs_without_an_upper_estimate_are_counted_in_a_note_and_not_drawn():
     axes = estimates(charges(EXACT, UNKNOWN, OPEN))
     assert len(axes.frame) == 1
     assert notes(axes) == ["2 rows without an estimate or a charge not drawn"]

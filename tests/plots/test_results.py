@@ -124,7 +124,7 @@ def test_one_pair_has_no_interval():
     assert "(" not in cells(forest(comparison))[0]
 
 
-def test_too_few_pairs_are_said_beside_their_difference():
+def test_too_few_pairs_are_noted_beside_their_difference():
     rows = [
         (f"prompt {n}", resolution, stars, 1)
         for n in range(3)

@@ -138,7 +138,7 @@ def test_a_truncated_response_is_shorter_than_its_content_length(
     assert calm.http.get("/billing/balance").content.startswith(body)
 
 
-def test_a_slow_answer_comes_whole(calm: Api) -> None:
+def test_a_slow_response_arrives_completely(calm: Api) -> None:
     whole = calm.http.get("/billing/balance")
     calm.running.fault("slow", bytes_per_s=200, count=1)
     started_s = time.monotonic()

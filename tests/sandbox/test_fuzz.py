@@ -119,7 +119,7 @@ def test_the_document_that_was_fuzzed_is_the_one_that_is_served(target: Api) -> 
 
 @pytest.mark.parametrize("state", ["completed", "erased", "failed"])
 @pytest.mark.parametrize(("path", "method"), OF_A_JOB)
-def test_every_answer_about_an_ended_job_is_declared(
+def test_every_response_about_an_ended_job_is_declared(
     ended_jobs: tuple[Api, dict[str, str]], path: str, method: str, state: str
 ) -> None:
     api, ids = ended_jobs

@@ -86,7 +86,7 @@ def test_the_forecast_of_a_project_counts_its_charges_in_this_history(
     assert said.text.endswith("The charges so far are within the budget of $9.00.")
 
 
-def test_a_budget_that_nobody_used_is_not_forecast_to_be_exceeded(
+def test_an_unused_budget_is_not_forecast_to_be_exceeded(
     organization: Organization,
 ) -> None:
     with organization.client() as client:

@@ -208,7 +208,9 @@ def test_a_retry_in_a_new_month_counts_there(tmp_path: Path) -> None:
 # -- warnings ---------------------------------------------------------------------
 
 
-def test_each_level_is_said_once(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_warning_level_is_logged_once(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     def said() -> list[str]:
         return [r.getMessage() for r in caplog.records if "has reached" in r.message]
 
@@ -446,7 +448,7 @@ def test_the_status_says_what_is_spent_held_and_left(history: History) -> None:
     assert status.left_micro_usd == 81_700_000
 
 
-def test_a_budget_that_nobody_used_is_all_left(history: History) -> None:
+def test_an_unused_budget_is_completely_available(history: History) -> None:
     status = budget_status(history, monthly("$500"), NOVEMBER)
     assert status.text == "$0.00 of $500.00 is spent (0%); $500.00 is left."
     assert status.level is None

@@ -60,7 +60,7 @@ def test_a_refund_of_an_old_day_is_read_on_request(
         {"links": {"next": "/billing/spend/daily?page=2"}},
     ],
 )
-def test_a_report_with_further_pages_is_warned_of(
+def test_a_report_with_further_pages_causes_a_warning(
     client: Client, service: BillingServer, more: dict[str, object]
 ) -> None:
     service.bill.daily = {"rows": [bill_row(5, date=OLD_DAY)], **more}
@@ -72,7 +72,7 @@ def test_a_report_with_further_pages_is_warned_of(
 
 
 @pytest.mark.parametrize("name", ["daily", "monthly", "monthly_csv"])
-def test_a_row_without_a_readable_charge_is_warned_of_and_noted(
+def test_a_row_without_a_readable_charge_causes_a_warning_and_a_note(
     client: Client, service: BillingServer, name: str
 ) -> None:
     rows = [bill_row(5), bill_row("1.50", path="acme/dream-2/image-to-video")]

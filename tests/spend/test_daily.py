@@ -96,7 +96,7 @@ def test_cached_days_are_neither_shared_nor_mixed_with_another_filter() -> None:
     assert len(books.asked) == 2
 
 
-def test_an_answer_with_a_note_is_read_again() -> None:
+def test_a_report_with_a_note_is_read_again() -> None:
     books = Books([charged("2026-10-05", 1)], extra={"total_micro_usd": 7})
     with spend_of(books) as spend:
 
@@ -269,7 +269,7 @@ def test_a_kind_is_found_by_whatever_names_the_path(missing: tuple[str, ...]) ->
     assert listed(frame, "kind") == [("r1",)]
 
 
-def test_names_of_ours_leave_the_services_columns_alone() -> None:
+def test_our_column_names_do_not_replace_the_services_columns() -> None:
     rows = [charged("2026-11-01", 1, kind="theirs", complete="yes")]
     frame = daily(Books(rows), "2026-11-01", "2026-11-02")
     assert listed(frame, "kind_as_sent", "complete_as_sent") == [("theirs", "yes")]
@@ -296,7 +296,7 @@ def test_rows_are_summed_by_function_under_our_own_names() -> None:
     ]
 
 
-def test_rows_are_summed_by_key_and_model_or_by_the_day_alone() -> None:
+def test_rows_are_summed_by_key_and_model_or_only_by_day() -> None:
     rows = [charged("2026-11-02", 1), charged("2026-11-02", 2, R1, key="key_2")]
     books = Books(rows)
     frame = daily(books, "2026-11-01", "2026-11-02", by=["key", "model"])

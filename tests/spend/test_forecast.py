@@ -301,7 +301,7 @@ def test_it_says_what_is_charged_and_what_is_expected() -> None:
         ([10] * 8 + [0], 9, (300, 300, 300), "based on 8 days of", "(8 known)"),
     ],
 )
-def test_little_history_is_a_rough_estimate_and_is_said(
+def test_a_forecast_from_little_history_is_called_a_rough_estimate(
     totals: list[int], day_n: int, ends: tuple[int, ...], text: str, method: str
 ) -> None:
     said = asked([100_000 * amount for amount in totals], day_n)

@@ -176,7 +176,7 @@ def test_invalid_arguments_for_a_forecast_or_anomalies_are_an_input_error(
     assert caught.value.field == field
 
 
-def test_rows_without_a_charge_are_said_and_not_counted_silently(bill: Bill) -> None:
+def test_rows_without_a_charge_are_reported(bill: Bill) -> None:
     bill.unread = {date(2026, 11, 4)}
     incomplete = pytest.warns(mk.IncompleteDataWarning, match="have no charge")
     with bill.client() as client, incomplete:

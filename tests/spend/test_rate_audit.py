@@ -32,7 +32,7 @@ def day(number: int) -> pd.Timestamp:
 
 
 @pytest.mark.spec("8")
-def test_an_exact_rate_is_out_of_date_from_the_day_on_which_it_never_held() -> None:
+def test_an_exact_rate_is_outdated_from_the_day_it_stopped_matching_charges() -> None:
     row = audit(
         entry(job(1, 130, 100)),
         entry(job(2, 100, 100)),

@@ -72,7 +72,7 @@ def test_a_colleague_with_one_job_of_the_same_price_is_not_taken_for_this_histor
     assert missing(named) == {"missing_here": 1_836_000, "other_key": 204_000}
 
 
-def test_one_key_on_two_computers_is_nobody_s_fault(
+def test_one_key_on_two_computers_is_not_called_a_fault(
     client: Client, service: BillingServer
 ) -> None:
     pay(client, service, 204_000)
@@ -129,7 +129,7 @@ def unreadable() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", ["daily", "monthly"])
-def test_a_report_that_cannot_be_read_is_said_once_and_compared_with_nothing(
+def test_an_unreadable_report_is_reported_once_and_not_compared(
     client: Client, service: BillingServer, name: str
 ) -> None:
     pay(client, service, 340_000)

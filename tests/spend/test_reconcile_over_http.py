@@ -131,7 +131,7 @@ def lose(history: Path, job_id: str) -> None:
     connection.close()
 
 
-def test_a_month_that_cannot_be_compared_is_refused_in_a_sentence(
+def test_a_month_that_cannot_be_compared_is_rejected_with_a_readable_message(
     client: Client,
 ) -> None:
     with pytest.raises(InputError, match="current month"):

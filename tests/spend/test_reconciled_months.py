@@ -217,7 +217,7 @@ def check(month: dict[str, Any], shape: str) -> None:
 
 @pytest.mark.spec("4.19")
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_month_has_the_verdicts_and_the_amounts_that_were_written_by_hand(
+def test_each_month_has_the_handwritten_verdicts_and_amounts(
     shape: str,
 ) -> None:
     assert len(MONTHS) >= 30
@@ -251,7 +251,7 @@ def test_the_sentence_names_functions_keys_and_jobs_and_what_to_do() -> None:
     )
 
 
-def test_many_functions_with_one_verdict_are_said_together() -> None:
+def test_functions_with_the_same_verdict_share_a_sentence() -> None:
     paths = [f"acme/model-{number}/function" for number in range(5)]
     rows = [(each, "key_1", "2026-10-05", 1_000_000) for each in paths]
     result = compared_reports(flat(rows, None), flat(rows, None), [], ("key_1",))

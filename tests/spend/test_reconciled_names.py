@@ -82,7 +82,7 @@ def test_ones_own_charges_are_explained_whatever_the_reports_call_the_function(
 
 @pytest.mark.spec("4.19")
 @pytest.mark.parametrize("own_keys", [None, ["key_1"]])
-def test_a_name_that_is_nobodys_cannot_be_compared_and_is_neither_missing_nor_foreign(
+def test_an_unknown_name_is_not_compared_and_neither_missing_nor_foreign(
     own_keys: Any, tmp_path: Path
 ) -> None:
     result = month(tmp_path, lambda _: {"model": "Dream Two"}, own_keys=own_keys)

@@ -129,7 +129,7 @@ def test_no_row_is_dropped_in_silence_and_nothing_crashes_whatever_fields_hold(r
     assert set(DAILY_TYPES) <= set(frame.columns)
 
 
-def test_columns_that_nobody_knows_are_kept_with_their_types():
+def test_unknown_columns_are_kept_with_their_types():
     frame = daily_frame(
         [
             row(region="eu", seconds=4.5, rush=True, seats=2, tags=["a"]),
@@ -257,7 +257,7 @@ def test_numbers_and_lists_as_names_are_texts():
 
 
 @pytest.mark.parametrize("body", [None, "spend", 7, {}, {"rows": 3}, ["a"]])
-def test_a_body_without_any_list_of_rows_is_an_error_in_a_sentence(body):
+def test_a_body_without_a_list_of_rows_is_a_readable_error(body):
     with pytest.raises(ServiceError, match="could not be read: it has no list"):
         daily_frame(body)
 

@@ -120,7 +120,7 @@ def test_commas_between_thousands_are_no_part_of_an_amount() -> None:
         assert frame["charge_micro_usd"].isna().tolist() == [True, False]
 
 
-def test_a_csv_without_a_totals_row_and_one_that_may_be_any_row_are_warned_of() -> None:
+def test_a_missing_or_ambiguous_totals_row_causes_a_warning() -> None:
     frame = csv_frame(f"{HEAD}\n{A},1,5\n{B},1,6\n{A}x,1,2")
     with pytest.warns(IncompleteDataWarning, match="no row that is the sum"):
         warn_of_incomplete(frame)
@@ -166,7 +166,7 @@ def test_a_rollup_row_of_a_day_is_left_out_with_a_warning(
     assert summed(daily_frame({"rows": rows})) == 420_001
 
 
-def test_a_rollup_of_one_key_covers_its_own_rows_alone() -> None:
+def test_a_rollup_of_one_key_covers_only_its_own_rows() -> None:
     rollup = {**DAY, "api_key_id": "k1", "model": "*", "charge_micro_usd": 340_000}
     assert summed(daily_frame({"rows": [*KEYED, rollup]})) == 420_000
     rollup |= {"charge_micro_usd": 420_000}
@@ -221,7 +221,7 @@ def test_a_rollup_of_a_month_and_of_another_day_are_told_apart() -> None:
     assert summed(daily_frame({"rows": [*KEYED, other]})) == 840_000
 
 
-def test_rows_that_repeat_and_a_stated_total_that_differs_are_warned_of() -> None:
+def test_repeated_rows_and_a_differing_total_cause_warnings() -> None:
     [doubt] = doubts_of(daily_frame({"rows": [*KEYED, *KEYED]}))
     assert doubt.startswith("2 rows repeat others of the daily report")
     for name in ("total_micro_usd", "total_charge_micro_usd", "charge_micro_usd"):

@@ -28,7 +28,7 @@ def begin(
 
 
 def begin_async(client: Client, plan: Plan, budget: int | None = None) -> AsyncResults:
-    """Begin a run that is awaited."""
+    """Start a run of an async client."""
     return AsyncResults(plan, client.core, budget)
 
 

@@ -30,8 +30,8 @@ CLIPS = [f"clip {number}" for number in range(24)]
 @contextmanager
 def cluster(**more: Any) -> Iterator[DaskClient]:
     """Start a cluster; what is sent to its workers is copied, as between machines."""
-    # A death that is not the task's fault is retried by Dask itself; here none is,
-    # so that the tests see what the package does.
+    # Dask retries tasks whose worker died; this is disabled so that the tests see
+    # mediakit's own retries.
     settings = {
         "distributed.scheduler.allowed-failures": 0,
         "distributed.comm.timeouts.connect": "240s",  # on a busy machine

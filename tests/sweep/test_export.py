@@ -205,7 +205,7 @@ def test_the_manifest_as_parquet_has_types_and_texts_as_they_are(
     assert ["" if pd.isna(n) else str(n) for n in charges] == written
 
 
-def test_without_pyarrow_the_manifest_is_a_csv_alone(
+def test_without_pyarrow_the_manifest_is_only_a_csv(
     where: Path, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda name: None)

@@ -90,7 +90,7 @@ def clip(path: Path, size: int) -> Path:
         ("video-upscale", "video_url", clip, "$0.228 instead of $0.076"),
     ],
 )
-def test_a_file_that_is_replaced_before_it_is_sent_is_said_and_its_job_is_found_again(
+def test_a_file_replaced_before_sending_is_reported_and_its_job_is_found_again(
     client: Client,
     tmp_path: Path,
     function: str,

@@ -306,7 +306,7 @@ def test_the_judgements_of_earlier_versions_are_found_after_an_upgrade(
         ),
     ],
 )
-def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
+def test_a_failed_judgement_is_a_problem_and_only_it_is_repeated(
     client: Client, model: Model, answer: Said, problem: str
 ) -> None:
     model.judge = lambda asked: judged(asked) if prompt_in(asked) == "owl" else answer
@@ -362,7 +362,7 @@ def test_the_cost_of_an_answer_without_a_score_is_recorded_and_not_repeated_sile
     assert results.frame()["judge_cost_micro_usd"].tolist() == [3_000]
 
 
-def test_money_for_an_answer_without_a_score_is_in_every_frame_after_a_restart(
+def test_the_cost_of_an_answer_without_a_score_is_in_every_frame_after_a_restart(
     tmp_path: Path,
 ) -> None:
     service = Service(file_of=lambda _: png((200, 30, 30)))

@@ -134,7 +134,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
         assert results.wait().progress.completed == 10
 
 
-def test_results_are_awaited_from_a_loop_of_the_callers(tmp_path: Path) -> None:
+def test_results_can_be_awaited_on_the_callers_loop(tmp_path: Path) -> None:
     with Service(lambda *_: Outcome(reads=1)).client(tmp_path) as client:
         results = begin(client, plan_of(client, 5))
 
@@ -389,7 +389,7 @@ def test_results_stay_in_their_process(tmp_path: Path) -> None:
             pickle.dumps(results)
 
 
-def test_a_closed_client_ends_the_waiting_in_a_sentence(
+def test_closing_the_client_ends_waits_with_a_readable_message(
     gated: Service, tmp_path: Path
 ) -> None:
     client = gated.client(tmp_path)

@@ -358,7 +358,7 @@ def test_an_asynchronous_scorer_that_fails_affects_only_its_output(
         made(client, "kite").score(fails)
 
 
-def test_awaited_results_await_a_scorer_on_the_loop_of_the_caller(
+def test_async_results_await_a_scorer_on_the_callers_loop(
     client: Client,
 ) -> None:
     async def scored(results: AsyncResults) -> list[list[Any]]:

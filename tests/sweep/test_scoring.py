@@ -98,7 +98,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
 # -- what it returns ------------------------------------------------------------------
 
 
-def test_every_output_has_a_row_and_what_raises_marks_its_own_alone(
+def test_every_output_has_a_row_and_an_error_marks_only_its_row(
     client: Client, executor: Executor | None
 ) -> None:
     prompts = ["a" * (n + 1) for n in range(9)]

@@ -113,7 +113,7 @@ def test_a_run_of_mlflow_has_the_table_the_files_and_the_metrics(
     assert metrics["kites/mean_rating"] == 5
 
 
-def test_awaited_results_are_logged_to_the_run_that_is_active_here(
+def test_async_results_are_logged_to_the_active_run(
     results: Results,
 ) -> None:
     with mlflow.start_run() as run:

@@ -115,7 +115,7 @@ async def until(holds: Callable[[], bool], clock: VirtualClock = CLOCK) -> None:
         await asyncio.sleep(0.005)
 
 
-def test_a_handler_that_fails_is_called_again_and_nobody_else_waits_for_it(
+def test_a_failing_handler_is_retried_and_delays_no_other_event(
     inbox: Inbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, calls = VirtualClock(), list[str]()

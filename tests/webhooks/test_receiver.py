@@ -119,7 +119,7 @@ def test_an_event_that_comes_again_is_answered_204_and_handed_over_once(
     assert [event.id for event in desk.until(3)[2:]] == [last.id]
 
 
-def test_it_is_answered_before_it_is_handled_and_slow_ones_hold_up_nobody(
+def test_an_event_is_answered_before_its_handler_runs_and_slow_ones_delay_no_other(
     tmp_path: Path,
 ) -> None:
     begun, desk, let_go = Desk(), Desk(), asyncio.Event()
@@ -328,7 +328,7 @@ def api(sandbox: RunningSandbox) -> Iterator[Api]:
 
 
 @pytest.mark.spec("6.2")
-def test_an_event_that_comes_before_the_submits_answer_belongs_to_the_same_job(
+def test_an_event_before_the_response_to_the_submit_belongs_to_the_same_job(
     api: Api, desk: Desk, tmp_path: Path
 ) -> None:
     secret = api.http.get("/v1/webhooks/secret").json()["secret"]

@@ -242,7 +242,7 @@ def wall(bare: BarePage, media: str) -> Wall:
     return Wall(bare, media)
 
 
-def test_ratings_keeping_tags_and_notes_by_keyboard_alone_reach_python(
+def test_ratings_tags_and_notes_by_keyboard_reach_python(
     wall: Wall,
 ) -> None:
     wall.show()

@@ -92,7 +92,7 @@ def test_a_client_sends_everything_through_a_users_transport_and_asks_no_proxy(
     assert proxy.seen == []
 
 
-def test_an_awaited_client_calls_the_users_transport_on_the_io_thread(
+def test_an_async_client_calls_the_users_transport_on_the_io_thread(
     service: ServiceInMemory, picture: Path, tmp_path: Path
 ) -> None:
     async def upscale() -> Path:

@@ -273,7 +273,7 @@ def unanswered_a_day_later(
 
 
 @pytest.mark.parametrize("lose", [refused_while_it_stops, unanswered_a_day_later])
-def test_a_job_that_connecting_does_not_find_is_said_to_be_found_by_the_same_call(
+def test_the_error_says_that_only_the_same_call_finds_the_job(
     service: ServiceInMemory,
     tmp_path: Path,
     lose: Callable[[ServiceInMemory, mk.Client], mk.MediakitError],

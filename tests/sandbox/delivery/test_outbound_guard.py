@@ -67,7 +67,7 @@ def test_other_spellings_of_loopback_are_judged_as_what_they_resolve_to(
         "http://exa\nmple.com/",
     ],
 )
-def test_what_is_no_plain_http_url_is_refused(url: str) -> None:
+def test_a_url_that_is_not_plain_http_is_rejected(url: str) -> None:
     with pytest.raises(BlockedError):
         parsed(url)
 

@@ -217,7 +217,7 @@ def one_connection(serve: Callable[[socket.socket], None]) -> Iterator[str]:
     [b"", b"what?\r\n\r\n", b"HTTP/1.1 20", b"HTTP/1.1 abc OK\r\n\r\n"],
     ids=["nothing", "garbage", "half", "no number"],
 )
-def test_a_connection_that_breaks_before_an_answer_is_connect(
+def test_a_connection_that_breaks_before_a_response_is_a_connect_error(
     lone: LoneSender, answer: bytes
 ) -> None:
     with one_connection(lambda connection: connection.sendall(answer)) as url:
@@ -286,7 +286,7 @@ def test_a_name_is_checked_at_each_attempt(
         assert len(receiver.received) == 1
 
 
-def test_a_certificate_that_nobody_vouches_for_is_tls(lone: LoneSender) -> None:
+def test_an_untrusted_certificate_is_a_tls_error(lone: LoneSender) -> None:
     with receiving(tls=True) as receiver:
         delivery_id = lone.add(receiver.url)
         run(once(lone))
@@ -314,7 +314,7 @@ def test_a_certificate_that_the_system_trusts_is_accepted(
     assert lone.reasons(delivery_id) == [None]
 
 
-def test_of_a_long_answer_only_the_beginning_is_read(lone: LoneSender) -> None:
+def test_only_the_beginning_of_a_long_response_is_read(lone: LoneSender) -> None:
     length, chunk = 512 * 1_048_576, b"x" * 1_048_576
     sent_chunks = 0
 
@@ -440,7 +440,7 @@ def test_a_receiver_that_does_not_answer_in_time_is_a_timeout(tmp_path: Path) ->
         assert lone.attempts(delivery_id)[0]["duration_ms"] >= 500
 
 
-def test_where_nobody_listens_is_connect_and_without_tls_behind_https_is_tls(
+def test_a_closed_port_is_a_connect_error_and_https_without_tls_a_tls_error(
     lone: LoneSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolve_to(monkeypatch, "gone.example", [])
@@ -456,7 +456,7 @@ def test_where_nobody_listens_is_connect_and_without_tls_behind_https_is_tls(
     assert reasons == [["connect"], ["connect"], ["tls"]]
 
 
-def test_twenty_are_sent_at_once_and_who_hangs_holds_nobody_up(
+def test_twenty_deliveries_run_at_once_and_a_hanging_receiver_delays_no_other(
     lone: LoneSender,
 ) -> None:
     gate = Gate()

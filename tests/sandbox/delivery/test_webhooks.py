@@ -163,7 +163,7 @@ def test_a_filter_limits_an_endpoint_to_the_listed_types(
     assert len(ended(api)) == 6
 
 
-def test_a_job_without_a_receiver_is_announced_to_nobody(
+def test_a_job_without_a_receiver_causes_no_delivery(
     sandboxes: StartSandbox, receiver: Receiver
 ) -> None:
     api = sandboxes(allow_loopback_callbacks=True)

@@ -333,7 +333,7 @@ def test_two_sandboxes_share_the_idle_workers(
 
 
 @any_worker
-def test_a_sandbox_that_stops_leaves_the_renders_of_others_alone(
+def test_stopping_a_sandbox_does_not_stop_renders_of_others(
     quick: RenderRequest, slow: Slow
 ) -> None:
     async def work(first: Renderer) -> str:

@@ -427,7 +427,7 @@ def is_free(data_dir: Path) -> bool:
     return lock is not None
 
 
-def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(
+def test_it_works_beside_a_loop_in_the_main_thread_and_handles_no_signals(
     tmp_path: Path,
 ) -> None:
     handler = signal.getsignal(signal.SIGINT)

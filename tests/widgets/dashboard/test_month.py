@@ -199,7 +199,7 @@ def test_a_range_is_written_in_whole_dollars_if_it_reaches_100() -> None:
     assert range_text(171_400_000, 171_400_001) == "$171"
 
 
-def test_what_cannot_be_compared_is_said_and_what_cannot_be_read_is_an_error() -> None:
+def test_incomparable_months_are_reported_and_unreadable_ones_raise() -> None:
     for name in ("reconcile", "forecast"):
         found = read(FakeSpend(failing=[name]))
         assert found.troubles == ("The service does not answer.",)

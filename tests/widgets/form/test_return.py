@@ -419,7 +419,7 @@ def test_the_form_of_a_studio_continues_when_it_is_opened_again(
     assert again.values.prompt == "typed in the studio"
 
 
-def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
+def test_an_unreadable_history_is_reported_and_the_form_works(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:

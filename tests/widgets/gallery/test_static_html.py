@@ -70,7 +70,7 @@ def test_other_axes_and_takes_become_captions() -> None:
         (("light", "light"), "a different axis"),
     ],
 )
-def test_an_axis_that_is_not_there_is_refused_in_a_sentence(
+def test_an_unknown_axis_is_rejected_with_a_readable_message(
     axes: tuple[str | None, str | None], words: str
 ) -> None:
     with pytest.raises(InputError, match=words):

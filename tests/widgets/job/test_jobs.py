@@ -33,7 +33,7 @@ def sent_by(widget: JobsWidget) -> list[Any]:
     return sent
 
 
-def test_a_job_is_one_connection_and_a_change_of_it_sends_this_job_alone(
+def test_all_jobs_share_one_comm_and_a_change_sends_only_its_job(
     client: Client, messages: list[str]
 ) -> None:
     before, widget = in_use(), JobsWidget()

@@ -64,7 +64,7 @@ def test_a_result_is_shown_by_its_media_type_above_a_plain_link(
         *((codec, False) for codec in ("h264", "vp9", "av1", None)),
     ],
 )
-def test_a_codec_that_may_stay_black_is_said_in_words(
+def test_a_codec_that_browsers_may_not_show_causes_a_note(
     codec: str | None, *, may_stay_black: bool
 ) -> None:
     page = Markup(player_html(URL, "video", "video/mp4", codec))

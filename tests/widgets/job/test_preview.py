@@ -148,7 +148,7 @@ def test_a_copy_of_what_does_not_play_is_made_once_when_it_is_asked_for(
     assert again.fetched == again.read == 0
 
 
-def test_of_what_plays_the_first_bytes_are_read_once_and_what_they_tell_is_kept(
+def test_the_first_bytes_of_a_playable_result_are_read_once_and_cached(
     h264: bytes, tmp_path: Path
 ) -> None:
     job = Output(h264, tmp_path / "looks")
@@ -174,7 +174,7 @@ def test_a_video_of_the_service_is_seen_without_fetching_all_of_it(
     assert seen.codec == "h264"
 
 
-def test_a_full_disk_is_said_in_place_of_a_copy(
+def test_a_full_disk_is_reported_instead_of_a_copy(
     hevc: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, data: bytes) -> int:

@@ -196,7 +196,7 @@ def test_a_settled_charge_is_held_against_the_estimate(
 
 
 @pytest.mark.spec("7.3")
-def test_every_error_code_has_its_own_plain_words_and_advice() -> None:
+def test_every_error_code_has_an_explanation_and_advice() -> None:
     happened = set()
     for code in ErrorCode:
         failure = failure_of(failed(code.value, "upstream said no"))

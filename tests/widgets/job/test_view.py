@@ -383,7 +383,7 @@ def test_the_name_of_a_download_is_plain_whatever_the_prompt(text: str) -> None:
 # -- its life, and a cell ---------------------------------------------------------
 
 
-def test_the_card_is_updated_at_every_change_until_nobody_listens(
+def test_the_card_is_updated_at_every_change_while_it_is_open(
     at: Any, show: Any
 ) -> None:
     job = at(state_of("queued"))

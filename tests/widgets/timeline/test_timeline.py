@@ -106,7 +106,7 @@ def test_overlaps_are_seen_and_said_by_the_rule_before_all_is_filled_in() -> Non
     assert seen.problems == ("Clip 2 on a starts at 1.5 s, before clip 1 ends at 2 s.",)
 
 
-def test_problems_are_said_once_counted_and_what_is_missing_is_none_yet() -> None:
+def test_problems_are_counted_and_missing_values_are_none_yet() -> None:
     late = [track("a", key(1_199_000, 2000))]
     problems = tuple(COMPOSE.check({"tracks": late}))
     seen = shown(*late, problems=problems)

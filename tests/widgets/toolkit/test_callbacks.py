@@ -10,7 +10,7 @@ from mediakit.widgets.toolkit.callbacks import guarded, guarded_async
 DEFECT = "ZeroDivisionError: division by zero. This is a bug in mediakit. "
 
 
-def test_a_coroutine_that_nobody_waits_for_is_guarded_too() -> None:
+def test_a_coroutine_that_is_not_awaited_is_guarded_too() -> None:
     said: list[str] = []
 
     async def run() -> None:

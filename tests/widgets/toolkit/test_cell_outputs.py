@@ -130,7 +130,7 @@ def test_a_closed_handle_keeps_what_it_holds_and_is_written_no_more() -> None:
     assert "<p>one</p>" in out.html
 
 
-def test_the_live_style_hides_the_cards_of_its_own_handle_alone() -> None:
+def test_the_live_style_hides_only_the_cards_of_its_own_handle() -> None:
     out = Outputs()
     one, other = CardHandle(publish=out), CardHandle(publish=out)
     one.show("<p>one</p>")
