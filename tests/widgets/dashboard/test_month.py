@@ -177,7 +177,7 @@ def test_without_a_keeper_and_without_a_month_before_there_is_a_dash(
     unkept = reading.charges.assign(keep=pd.array([None] * 45, dtype="boolean"))
     bare = replace(reading, charges=unkept, before=reading.before.head(0))
     assert texts(bare)["per kept result (none kept)"] == "–"  # noqa: RUF001
-    assert texts(bare)["nothing charged in September 1–20"] == "–"  # noqa: RUF001
+    assert texts(bare)["vs September 1–20 (nothing charged)"] == "–"  # noqa: RUF001
 
 
 def test_the_verdict_is_the_reconciliation_s_own_sentence(

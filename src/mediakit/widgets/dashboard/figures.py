@@ -201,7 +201,7 @@ def _change_figure(charged: int, shown: MonthReading) -> Figure:
     label = f"vs {shown.before_name}"
     exact = f"{format_usd(before)} in {shown.before_name}"
     if before <= 0:
-        return Figure(UNKNOWN, f"nothing charged in {shown.before_name}", exact)
+        return Figure(UNKNOWN, f"{label} (nothing charged)", exact)
     if charged >= TIMES_FROM * before:
         return Figure(f"{divide_half_up(charged, before):,}×", label, exact)  # noqa: RUF001
     permille = divide_half_up(abs(charged - before) * 1000, before)
