@@ -298,9 +298,9 @@ class AsyncClient(ClientFacts, ProcessBound):
         Raises:
             InputError: A field or a file is invalid; nothing was sent.
             PriceError: It costs more than `max_price`; nothing was sent.
-            BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: It may cost more than is left of the client's budget; nothing
-                was sent.
+            BalanceError: It may cost more than the balance covers; nothing was sent.
+            BudgetError: It may cost more than the client's budget covers; nothing was
+                sent.
             JobFailedError: The job failed, now or in an earlier submission.
             GoneError: The service does not know the existing job for this API key.
             RateLimitError: The service asks to wait longer than this call waits.

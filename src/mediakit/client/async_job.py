@@ -322,7 +322,7 @@ class AsyncJob(JobFacts, ProcessBound):
     async def _output_url(self) -> str:
         """Read the job again and return the URL of its output.
 
-        A service may sign the URL anew at each read, and a sandbox that was started
+        A service may sign the URL again at each read, and a sandbox that was started
         again has another port.
         """
         await self._jobs.read(self)
@@ -434,8 +434,8 @@ class AsyncJob(JobFacts, ProcessBound):
             PriceError: It costs more than `max_price`; nothing was sent.
             ConflictError: The job has not failed.
             NotFoundError: It was not submitted from this history.
-            BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: It may cost more than is left of the client's budget.
+            BalanceError: It may cost more than the balance covers; nothing was sent.
+            BudgetError: It may cost more than the client's budget covers.
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)
@@ -455,8 +455,8 @@ class AsyncJob(JobFacts, ProcessBound):
         Raises:
             PriceError: It costs more than `max_price`; nothing was sent.
             NotFoundError: It was not submitted from this history.
-            BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: It may cost more than is left of the client's budget.
+            BalanceError: It may cost more than the balance covers; nothing was sent.
+            BudgetError: It may cost more than the client's budget covers.
             ServiceError: The service did not answer; the error says what was sent.
         """
         price = price_limit(max_price)

@@ -139,7 +139,7 @@ REASONS = (
     "fault",
     "faultstring",
 )
-"""Where services and gateways say why they refuse a request, best first."""
+"""Fields in which services and gateways give the reason for a refusal, best first."""
 MOST_REASONS = 10
 DEEPEST_REASON = 6
 

@@ -8,7 +8,7 @@ from typing import Any
 from mediakit.api_models import BillingState, JobStatus
 
 PAST = "past-"
-"""The prefix of the keys of a sandbox's sample entries, which nobody submitted."""
+"""The prefix of the keys of a sandbox's sample entries, which were not submitted."""
 
 REBUILT = "rebuilt-"
 """The prefix of the keys of jobs whose request is unknown."""

@@ -1,4 +1,4 @@
-"""Ready-made scorers, to sort out bad results before anybody looks at them.
+"""Ready-made scorers, to filter bad results before a person reviews them.
 
 Each takes the path of a clip, a picture or a sound and returns numbers by name. They
 read a sample: `SAMPLED_FRAMES` frames spread over the clip, in grey and at most 640

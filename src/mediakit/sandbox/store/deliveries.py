@@ -126,7 +126,7 @@ def due(
 
 
 def next_due_us(db: SandboxDatabase, besides: Collection[str]) -> int | None:
-    """Return when the next other delivery is due, or None if there is none."""
+    """Return when the next of the other deliveries is due; None if there is none."""
     rows = db.all(
         "SELECT id, due_us FROM delivery WHERE status = 'pending'"
         " ORDER BY due_us LIMIT ?",

@@ -375,7 +375,7 @@ class FormState:
 
     @cached_property
     def sweep_call(self) -> SweepCall:
-        """Return the `client.sweep` call of what is chosen in the sweep panel."""
+        """Return the `client.sweep` call for the choices in the sweep panel."""
         return call_of(self, self.sweep.choice)
 
     # Whether it can be submitted.

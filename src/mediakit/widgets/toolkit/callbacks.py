@@ -57,7 +57,7 @@ def guarded(
 def guarded_async(
     error_sink: ErrorSink,
 ) -> Callable[[Callable[P, Awaitable[object]]], Callable[P, Guarded]]:
-    """Return the same decorator for coroutine functions that nobody awaits."""
+    """Return the same decorator for coroutine functions that are not awaited."""
 
     def wrap(task: Callable[P, Awaitable[object]]) -> Callable[P, Guarded]:
         @wraps(task)
