@@ -1,6 +1,6 @@
-// Lets a button that costs money accept one click. It ignores the second click of a
-// double click, clicks shortly after the button moved under the pointer or was renamed
-// there, keys that are held down or run a cell, and all clicks once the kernel is gone.
+// Lets a button that costs money accept one click. It ignores the second click of a double
+// click, clicks shortly after the button moved under the pointer or was renamed there, keys
+// that are held down or run a cell, and all clicks once the kernel is gone.
 
 const PAID = ".mk-paid";
 const DISCONNECTED = ".jupyter-widgets-disconnected"; // JupyterLab's mark
@@ -13,8 +13,7 @@ const NOTHING = { button: null, words: "", sinceMs: -Infinity };
 const isInside = ({ left, right, top, bottom }, { x, y }) =>
   x >= left && x <= right && y >= top && y <= bottom;
 
-// Explains that a click was ignored because the button has just moved under the
-// pointer.
+// Explains that a click was ignored because the button has just moved under the pointer.
 const AGAIN_MS = 2500;
 const sayAgain = (button) => {
   const price = button.textContent.split(" · ").slice(1).join(" · ");
@@ -74,8 +73,7 @@ function guardPaidClicks() {
     const isNear = isSoon && Math.hypot(at.x - last.x, at.y - last.y) < NEAR_PX;
     const isSecond = isNear || (isSoon && button === last.button);
     const isNew = now - (isKey ? focused : pointed).sinceMs < NEW_MS;
-    // A click on a control that has replaced the paid button is not meant for it,
-    // either.
+    // A click on a control that has replaced the paid button is not meant for it, either.
     const isStray = isNear && last.button !== null;
     const isGone = button?.closest(`.mk-gone, ${DISCONNECTED}`);
     const isHeld = isStray || (button && (event.detail > 1 || isSecond || isNew || isGone));
