@@ -1,4 +1,4 @@
-"""Frames of results with ratings and scores that a test draws or writes down."""
+"""Frames of results whose ratings and scores are drawn at random or given."""
 
 from __future__ import annotations
 

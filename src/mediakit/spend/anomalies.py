@@ -51,7 +51,7 @@ def anomalies_frame(
 
 
 def _judged(totals: Whole, start: date, end: date) -> pd.DataFrame:
-    """Return the robust z-score of each day, from the first spend on.
+    """Return the robust z-score of each day, starting with the first charge.
 
     Each day is compared only with earlier days, on a logarithmic scale: twice and half
     as much are equally unusual. A day with more refunds than charges is always unusual.

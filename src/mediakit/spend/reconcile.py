@@ -60,8 +60,9 @@ SENTENCES = {
 def month_entries(history: pd.DataFrame, bill: Bill) -> pd.DataFrame:
     """Return the part of `client.history.frame()` for a month, one row per job.
 
-    Columns function, job_id, and in micro-USD (Int64): likely, and the least and the
-    most of it that the service may count in the month, <NA> without a limit.
+    The columns are function and job_id and, in micro-USD (Int64), likely, least and
+    most: the likely amount, and the least and the most that the service may count in
+    the month; <NA> means no limit.
     """
     jobs = history[~history["job_id"].duplicated() | history["job_id"].isna()]
     start, end = (pd.Timestamp(day, tz="UTC") for day in bill.days)

@@ -29,7 +29,7 @@ SHORT_OF = {
 
 @dataclass
 class Account:
-    """The few numbers that an organization must agree with."""
+    """The few numbers that the stored organization must match."""
 
     org: str
     api_key: str

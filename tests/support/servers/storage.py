@@ -27,8 +27,8 @@ class Storage(LoopbackServer):
     """Gives and takes files.
 
     `gets` and `puts` script the next requests, in order; None means no fault. A GET is
-    cut after so many bytes, or answered with a status (negative). A PUT is cut halfway
-    (0), or answered with a status, and with `put_page` as its body. `changes` holds
+    cut after so many bytes, or answered with a status (negative). A PUT is cut off
+    halfway (0), or answered with a status and `put_page` as the body. `changes` holds
     what replaces a file before each GET of it, and `stalls` pairs of events: set where
     a GET was cut, and waited for before the connection is closed.
     `granted_length` returns the headers of a grant that name the length.

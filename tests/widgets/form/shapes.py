@@ -1,4 +1,4 @@
-"""The functions whose fields have every shape, for what `make test` tries once."""
+"""Functions that together have fields of every shape, tried once by `make test`."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def rotate_secret(
 
 
 def signing_secrets(db: SandboxDatabase, owner: str, now_us: int) -> list[str]:
-    """List the current signing secrets, newest first, creating the first one."""
+    """List the current signing secrets, newest first; create one if there is none."""
     current_secret(db, owner, now_us)
     rows = db.all(
         "SELECT secret FROM secret WHERE owner = ?"

@@ -13,7 +13,6 @@ const serverUrl = (path, home) => {
   const parts = path.slice(root.length + 1).split("/");
   return `${baseUrl}files/${parts.map(encodeURIComponent).join("/")}`;
 };
-const COMPARE_AT_MOST = 9;
 
 class Head {
   constructor(wall) {
@@ -115,15 +114,15 @@ class Head {
 
   drawTools() {
     const { wall } = this;
-    const count = wall.data.chosen_count;
+    const { chosen_count: count, compared_at_most: most } = wall.data;
     this.playAll.hidden = !wall.cells.some((cell) => isShown(cell) && cell.medium !== "image");
     write(this.playAll, wall.playing ? "Pause all" : "Play all");
     const what = wall.selected.size ? "selected" : "kept";
     write(this.compareButton, count > 1 ? `Compare ${count} ${what}` : "Compare");
-    this.compareButton.disabled = count < 2 || count > COMPARE_AT_MOST;
+    this.compareButton.disabled = count < 2 || count > most;
     this.compareButton.title = this.canCompare
       ? `Compare the ${count} ${what} results (C)`
-      : `Select two to ${COMPARE_AT_MOST} results first (S)`;
+      : `Select two to ${most} results first (S)`;
     this.actsButton.hidden = wall.selected.size < 2;
     write(this.actsButton, `Actions for ${wall.selected.size}…`);
     this.actsButton.title = `Rate, keep, save or send again the ${many(wall.selected.size, "selected cell")} (A)`;

@@ -106,6 +106,7 @@ class Wall:
             "cells": [*map(self.cell, positions)],
             "chosen": [*map(self.cell, chosen[:COMPARED_AT_MOST])],
             "chosen_count": len(chosen),
+            "compared_at_most": COMPARED_AT_MOST,
             "candidates": len(self.candidates(view)),
             "selected": sorted(view.selected),
             "filters": view.filters,

@@ -109,7 +109,7 @@ def publish(
     if update:
         # A task on the I/O thread runs in the context of the cell that started it, but
         # headless executors accept updates only from the cell that is being executed.
-        # An empty context belongs to that cell.
+        # In an empty context, the output goes to that cell.
         Context().run(send)
     elif parent:
         # The cell has ended, but the page still accepts its outputs.
