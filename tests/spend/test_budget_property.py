@@ -61,7 +61,7 @@ class Books:
 
     def _decide(self, body: dict[str, Any], before: int) -> Outcome:
         if before or not self.fates:
-            return Outcome()  # a service that goes on rejecting holds a sweep up
+            return Outcome()  # a service that keeps rejecting requests delays a sweep
         return self.fates[len(self.desk.service.posts) % len(self.fates)]
 
     def take(self, step: tuple[str, int, int]) -> None:

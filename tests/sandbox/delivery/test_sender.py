@@ -1,4 +1,4 @@
-"""What becomes of a delivery: nine attempts, every reason, 410 (spec 6.5)."""
+"""The attempts of a delivery: at most nine, every failure reason, 410 (spec 6.5)."""
 
 import asyncio
 import socket

@@ -151,7 +151,7 @@ def test_problems_stand_beside_their_field_once_it_was_touched_and_never_before(
         payload = state_payload(state, fields)
         wrong = {problem.root for problem in state.problems}
         said = [each for each in payload["problems"] if each["tone"] == "bad"]
-        # The page says each at the innermost place that it shows, or at the field.
+        # The page shows each problem at the innermost visible place, or at the field.
         assert {each["at"][-1][0] for each in said} == wrong & touched - {
             *state.disabled
         }

@@ -317,7 +317,7 @@ def test_a_running_job_is_watched_again(kernels: Kernels) -> None:
     press_generate(form)
     (before,) = form.jobs
     assert not before.state.record.status.terminal
-    kernels.client.close()  # nobody there watches it any more
+    kernels.client.close()  # the ended kernel no longer polls it
 
     kernels.start()
     again = kernels.form(prompt="a slow kite", duration=15, resolution="1080p")

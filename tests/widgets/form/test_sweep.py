@@ -235,7 +235,7 @@ def until_planned(form: Form, text: str) -> None:
     until(lambda: sweep(form)["run"] == text and not sweep(form)["off"], form)
 
 
-def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
+def test_the_plan_and_its_code_follow_the_ticked_fields_and_nothing_is_sent(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)

@@ -143,7 +143,7 @@ def test_an_erased_job_keeps_no_picture(poster: bytes) -> None:
         assert URL not in card_text(state)
 
 
-def test_a_failed_job_tells_why_what_to_do_and_that_it_cost_nothing() -> None:
+def test_a_failed_job_shows_the_reason_advice_and_that_it_was_free() -> None:
     state = failed("content_moderation", "flagged: <b>kite</b>", **settled(0))
     page = Markup(card_html(state))
     assert "The service refused the content of this request." in page.text

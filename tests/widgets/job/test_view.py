@@ -321,7 +321,9 @@ def test_erase_really_erases_leaves_no_poster_and_may_forget_the_prompt(
     assert "data:image/jpeg" not in shown
 
 
-def test_a_prompt_that_stayed_can_be_forgotten_later(client: Client, show: Any) -> None:
+def test_a_prompt_that_was_kept_can_be_forgotten_later(
+    client: Client, show: Any
+) -> None:
     job = prompted(client)
     with pytest.raises(ConflictError, match="was not erased"):
         job.forget()

@@ -147,7 +147,7 @@ def test_a_still_picture_is_to_scale() -> None:
     assert still_html(AXIS, BLANK) == ""
 
 
-def test_problems_and_titles_of_media_stand_at_their_blocks() -> None:
+def test_problems_and_titles_of_media_are_shown_at_their_blocks() -> None:
     wrong = Problem("tracks[0].keyframes[1].url", "cat.png", "another one")
     value = [track("a", key(0, 1), key(5, 1, "cat.png"))]
     [row] = timeline_of(AXIS, value, (wrong,), {"cat.png": "a cat"}).rows
