@@ -49,7 +49,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
             [
                 "$0.34",
                 "exact",
-                "Balance $100.00 · about 294 more",
+                "Balance $100.00\u00a0· about 294 more",
             ],
         ),
         (
@@ -59,19 +59,19 @@ AUTO = {"prompt": "a", "duration": "auto"}
         (
             state_of("text-to-video", usd(10, 680_000, 2)),
             [
-                "Balance $9.32 · $0.68 held · about 27 more",
+                "Balance $9.32\u00a0· $0.68 held\u00a0· about 27 more",
                 "$0.68 is held for 2 jobs in progress",
             ],
         ),
         (
             state_of("text-to-video", replace(usd(100), budget=budget(300_000))),
-            ["Budget $0.70 · about 2 more", "warn"],
+            ["Budget $0.70\u00a0· about 2 more", "warn"],
         ),
         (  # the balance has less than the budget
             state_of(
                 "text-to-video", replace(usd(100, 99_500_000, 2), budget=budget(0))
             ),
-            ["Balance $0.50 · $99.50 held · about 1 more"],
+            ["Balance $0.50\u00a0· $99.50 held\u00a0· about 1 more"],
         ),
         (  # of a budget, only what its own jobs hold is said
             state_of(
@@ -79,7 +79,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
                 replace(usd(100, 50_000_000, 7), budget=budget(0, 340_000)),
             ),
             [
-                "Budget $0.66 · $0.34 held · about 1 more",
+                "Budget $0.66\u00a0· $0.34 held\u00a0· about 1 more",
                 "$0.34 is held for jobs in progress",
             ],
         ),
@@ -113,7 +113,7 @@ def test_a_balance_is_shown_with_its_time() -> None:
     state = state_of("text-to-video", usd(100))
     read = replace(state.funds, read_at=datetime(2026, 3, 1, 12, 0).astimezone())
 
-    assert "294 more · 12:00" in whole(state.with_balance(read))
+    assert "294 more\u00a0· 12:00" in whole(state.with_balance(read))
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def funds_text(funds: Funds, affordability: Affordability) -> str:
         facts.append(f"about {affordability.count:,} more")
     if funds.read_at is not None:
         facts.append(f"{funds.read_at.astimezone():%H:%M}")
-    return " · ".join(facts)
+    return "\u00a0· ".join(facts)  # a line never begins with a dot
 
 
 def price_seen(ends: Sequence[int | None] | None) -> Estimate | None:
