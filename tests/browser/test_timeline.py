@@ -109,7 +109,7 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
     show(lab, MEDIA + EMPTY, VALUES)
     form = lab.cell(0)
     form.get_by_role("button", name="Track 1").click()
-    start = form.get_by_label("timestamp (s) *")
+    start = form.get_by_label("Start (s) *")
 
     for kind in ("image", "audio", "video", "image"):
         form.get_by_role("button", name=kind.capitalize(), exact=True).click()
