@@ -76,7 +76,7 @@ class TransferProgress:
 
 
 class DelayMessages:
-    """Explains what a pending request is waiting for.
+    """Explains why a request is still pending.
 
     Attributes:
         first_after_s: Seconds after which a pending submission shows why it is slow.

@@ -85,7 +85,7 @@ class Stoppable:
         show: Show,
         files: Collection[str] | None = (),
     ) -> T:
-        """Await a submission as `run` does, and show what it is waiting for.
+        """Await a submission as `run` does, and show why it is pending.
 
         That includes the uploads named in `files`; None means all uploads of the
         client.

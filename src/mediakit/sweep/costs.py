@@ -1,4 +1,4 @@
-"""What results cost: the cost of a keeper, and the mean charge against the rating.
+"""The cost of a keeper, and the mean charge of results against their rating.
 
 The functions take frames of results and do not change them. A cell and its repairs
 count as one.

@@ -74,8 +74,8 @@ def label_of(spec: FieldSpec) -> str:
 
 def with_unit(label: str, unit: str | None) -> str:
     """Return a label with a unit in brackets, unless the label is the unit itself."""
-    is_said = unit is None or label.lower() == unit.lower()
-    return label if is_said else f"{label} ({unit})"
+    is_complete = unit is None or label.lower() == unit.lower()
+    return label if is_complete else f"{label} ({unit})"
 
 
 def titled(words: str) -> str:

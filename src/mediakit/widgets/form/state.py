@@ -405,8 +405,8 @@ class FormState:
         if self.problems_of(root.name) and not is_inner_gap:
             correct = f"Correct the {mid_sentence(label_of(root))}"
             do = how_to_give(root) if first.is_missing else correct
-            says_so = self.estimate_gap == f"{do} to see the price."
-            return "" if says_so else f"{do} to continue."
+            is_repeated = self.estimate_gap == f"{do} to see the price."
+            return "" if is_repeated else f"{do} to continue."
         return self.submit_reason or ""
 
     @property

@@ -117,7 +117,7 @@ class ActionRunner:
         return done
 
     async def _submitted(self, act: Callable[[], Awaitable[Done]]) -> Done:
-        """Run an action that may submit, and show what it is waiting for."""
+        """Run an action that may submit, and show why it is pending."""
         delays = self._actions.delays
         if delays is None:
             return await Stoppable().run(act)
